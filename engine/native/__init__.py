@@ -1,0 +1,1 @@
+"""What numba needs, in one place: decorators, cache folder, bitboards, memory intrinsics, SIMD vectors."""

@@ -1,0 +1,110 @@
+"""Raw memory and bits for jitted code: addresses of records, loads and stores, an atomic load, prefetch.
+
+A record argument is a pointer inside jitted code, so passing an address costs nothing and no reference count is kept:
+whoever takes an address must keep the array alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.extending import intrinsic
+
+I8 = ir.IntType(8)
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+
+
+@intrinsic
+def address_of(typingctx: Any, record: Any) -> Any:
+    """Address of a record as uint64."""
+    if not isinstance(record, types.Record):
+        return None
+    return types.uint64(record), lambda context, builder, sig, args: builder.ptrtoint(args[0], I64)
+
+
+def record_at(record_type: types.Record) -> Any:
+    """Make a jitted function `f(address: uint64) -> record` for one record type."""
+
+    @intrinsic
+    def cast(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
+
+        return record_type(types.uint64), codegen
+
+    return cast
+
+
+def _loader(result: Any, bits: int, atomic: bool = False) -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            pointer = builder.inttoptr(args[0], ir.IntType(bits).as_pointer())
+            if atomic:
+                return builder.load_atomic(pointer, "monotonic", bits // 8)
+            return builder.load(pointer, align=1)
+
+        return result(types.uint64), codegen
+
+    return load
+
+
+def _storer(value_type: Any, bits: int, atomic: bool = False) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            pointer = builder.inttoptr(args[0], ir.IntType(bits).as_pointer())
+            if atomic:
+                builder.store_atomic(args[1], pointer, "monotonic", bits // 8)
+            else:
+                builder.store(args[1], pointer, align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, value_type), codegen
+
+    return store
+
+
+load_u64 = _loader(types.uint64, 64)
+load_i64 = _loader(types.int64, 64)
+load_i32 = _loader(types.int32, 32)
+load_i16 = _loader(types.int16, 16)
+atomic_load_i64 = _loader(types.int64, 64, atomic=True)
+"""A plain read in a loop is hoisted out of it; this one sees another thread's write."""
+store_u64 = _storer(types.uint64, 64)
+store_i64 = _storer(types.int64, 64)
+store_i32 = _storer(types.int32, 32)
+store_i16 = _storer(types.int16, 16)
+atomic_store_i64 = _storer(types.int64, 64, atomic=True)
+
+
+@intrinsic
+def prefetch(typingctx: Any, address: Any) -> Any:
+    """Ask the CPU to bring the cache line at an address closer."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], I8.as_pointer())
+        function_type = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), I32, I32, I32])
+        function = builder.module.globals.get("llvm.prefetch.p0")
+        if function is None:
+            function = ir.Function(builder.module, function_type, "llvm.prefetch.p0")
+        builder.call(function, [pointer, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), codegen
+
+
+@intrinsic
+def call_evaluation(typingctx: Any, function: Any, position: Any, tables: Any, shared: Any) -> Any:
+    """Call `int64 f(uint64, uint64, uint64)` at an address: the narrow door through which the search evaluates."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(I64, [I64, I64, I64])
+        pointer = builder.inttoptr(args[0], function_type.as_pointer())
+        return builder.call(pointer, args[1:])
+
+    word = types.uint64
+    return types.int64(word, word, word, word), codegen
