@@ -16,7 +16,6 @@ from engine.native.bitboard import (
     join,
     low_word,
     more_than_one,
-    popcount,
     shift_down,
     shift_up,
     without_first,
@@ -496,12 +495,6 @@ def generate_checks(P, T, n):
     return _checking_drops(P, T, n)
 
 
-@kernel(boolean(position_type, tables_type, int64))
-def has_legal_move(P, T, n):
-    """True if the side to move has a legal move; uses `P.moves[n:]`."""
-    return generate_legal(P, T, n) > n
-
-
 @kernel(int32(position_type, tables_type, int64))
 def mate_in_one(P, T, n):
     """A move that mates at once, or 0; uses `P.moves[n:]`. The side to move must not be in check."""
@@ -514,66 +507,3 @@ def mate_in_one(P, T, n):
         if mate:
             return m
     return np.int32(0)
-
-
-@kernel(int64(position_type, tables_type, int64, int64))
-def _perft(P, T, depth, n):
-    end = generate_legal(P, T, n)
-    if depth <= 1:
-        return end - n
-    total = 0
-    for i in range(n, end):
-        make_move(P, T, P.moves[np.uint64(i)])
-        total += _perft(P, T, int64(depth - 1), int64(end))
-        unmake_move(P, T)
-    return total
-
-
-@kernel(int64(position_type, tables_type, int64, int64))
-def _perft_make(P, T, depth, n):
-    if depth == 0:
-        return int64(1)
-    end = generate_legal(P, T, n)
-    total = 0
-    for i in range(n, end):
-        make_move(P, T, P.moves[np.uint64(i)])
-        total += _perft_make(P, T, int64(depth - 1), int64(end))
-        unmake_move(P, T)
-    return total
-
-
-@kernel(count_signature)
-def perft(P, T, depth):
-    """Number of legal move sequences of a length; the last ply is counted, not played."""
-    return int64(1) if depth <= 0 else _perft(P, T, int64(depth), int64(0))
-
-
-@kernel(count_signature)
-def perft_make(P, T, depth):
-    """The same number, with every move of the last ply played and taken back."""
-    return _perft_make(P, T, int64(depth), int64(0))
-
-
-@kernel(int64(position_type, tables_type))
-def count_legal(P, T):
-    """Number of legal moves."""
-    return generate_legal(P, T, int64(0))
-
-
-__all__ = [
-    "count_legal",
-    "gives_check",
-    "generate_captures",
-    "generate_checks",
-    "generate_drops",
-    "generate_evasions",
-    "generate_legal",
-    "generate_quiets",
-    "has_legal_move",
-    "is_drop_pawn_mate",
-    "is_legal",
-    "mate_in_one",
-    "perft",
-    "perft_make",
-    "popcount",
-]
