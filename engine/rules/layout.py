@@ -14,21 +14,39 @@ from __future__ import annotations
 import numpy as np
 from numba import from_dtype, int32, int64, types
 
-BLACK, WHITE = 0, 1
+# the plain numbers live in a module without numba; jitted code takes them from here
+from engine.rules.codes import (  # noqa: F401
+    BISHOP,
+    BLACK,
+    COLOUR_SHIFT,
+    DRAGON,
+    DROP_BIT,
+    FROM_MASK,
+    FROM_SHIFT,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    NO_MOVE,
+    NO_SQUARE,
+    NULL_MOVE,
+    PAWN,
+    PIECE_LETTERS,
+    PRO_KNIGHT,
+    PRO_LANCE,
+    PRO_PAWN,
+    PRO_SILVER,
+    PROMOTE_BIT,
+    PROMOTED,
+    ROOK,
+    SILVER,
+    SQUARES,
+    TO_MASK,
+    WHITE,
+)
 
-PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, KING = range(1, 9)
-PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER, HORSE, DRAGON = range(9, 15)
 ALL_PIECES, GOLDS = 0, 15  # rows of `pieces`: every piece; everything that moves as a gold
-PROMOTED = 8
-COLOUR_SHIFT = 4
-PIECE_LETTERS = " PLNSBRGK"  # index = unpromoted type
-
-NO_SQUARE = 81
-SQUARES = 81
-
-TO_MASK, FROM_SHIFT, FROM_MASK, PROMOTE_BIT, DROP_BIT = 127, 7, 127, 1 << 14, 1 << 15
-NO_MOVE = 0
-NULL_MOVE = 1 | 1 << FROM_SHIFT
 
 # pawn 5 bits, lance to silver and gold 3, bishop and rook 2, each followed by at least one spare bit
 HAND_SHIFT = np.array([0, 0, 8, 12, 16, 20, 24, 28], dtype=np.int64)
