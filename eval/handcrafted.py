@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from engine.rules.attacks import attacks_from
 from numba import from_dtype, int64, uint64
 
 from engine.native.bitboard import (
@@ -32,7 +33,6 @@ from engine.native.bitboard import (
 )
 from engine.native.intrinsics import record_at
 from engine.native.jit import address_kernel, inline
-from engine.rules.attacks import attacks_from
 from engine.rules.layout import (
     BISHOP,
     BLACK,
@@ -127,7 +127,7 @@ EVALUATION = np.dtype(
             "relative",
             "i2",
             (3, 32, OFFSETS),
-        ),  # by king colour (2: no king), piece and offset from the king: black's view
+        ),  # by king colour (2: none), piece, offset from it: black's view
         ("offset", "i8", 82),  # square -> its share of an index into `relative`
         ("up_landing", "u8", 2),  # squares that a step towards rank a can reach without leaving its file
         ("down_landing", "u8", 2),  # the same towards the last rank
@@ -410,7 +410,7 @@ def _evaluation_record(width: int, height: int) -> Any:
 
 
 def fill(tables: Any) -> None:
-    """Write the evaluation's part of a TABLES record: piece_value, psqt, hand_value and the address of its own terms."""
+    """Write the evaluation's part of a TABLES record: piece_value, psqt, hand_value, address of its own terms."""
     width, height = int(tables["width"]), int(tables["height"])
     tables["psqt"][:] = 0
     tables["hand_value"][:] = 0
