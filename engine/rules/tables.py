@@ -10,47 +10,28 @@ from functools import cache
 
 import numpy as np
 
+from engine.rules.codes import STEPS
 from engine.rules.layout import (
     BISHOP,
     BLACK,
     COLOUR_SHIFT,
     DRAGON,
-    GOLD,
     HORSE,
     KING,
     KNIGHT,
     LANCE,
     NO_SQUARE,
     PAWN,
-    PIECE_LETTERS,
-    PRO_PAWN,
-    PRO_SILVER,
     RAY_FILE_STEP,
     RAY_RANK_STEP,
     RAYS,
     ROOK,
-    SILVER,
     TABLES,
     WHITE,
     new_record,
 )
 from engine.rules.variants import VARIANTS, Variant, get_variant
 
-DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
-ORTHOGONALS = ((0, -1), (0, 1), (-1, 0), (1, 0))
-GOLD_STEPS = (*ORTHOGONALS, (-1, -1), (1, -1))
-
-# (file step, rank step) of black's pieces, sliding part left out
-STEPS: dict[int, tuple[tuple[int, int], ...]] = {
-    PAWN: ((0, -1),),
-    KNIGHT: ((-1, -2), (1, -2)),
-    SILVER: ((0, -1), *DIAGONALS),
-    GOLD: GOLD_STEPS,
-    KING: (*ORTHOGONALS, *DIAGONALS),
-    **dict.fromkeys(range(PRO_PAWN, PRO_SILVER + 1), GOLD_STEPS),
-    HORSE: ORTHOGONALS,
-    DRAGON: DIAGONALS,
-}
 SLIDES: dict[int, tuple[int, ...]] = {  # ray numbers of black's sliding pieces
     LANCE: (0,),
     BISHOP: (4, 5, 6, 7),
@@ -162,7 +143,7 @@ def build_tables(variant: Variant, index: int) -> np.void:
     for square in frame.squares:
         tables["flip"][square] = frame.flip(square)
     for kind in range(PAWN, KING):
-        tables["box"][kind] = variant.box.get(PIECE_LETTERS[kind], 0)
+        tables["box"][kind] = variant.box[kind]
     tables["points"] = 1
     tables["points"][[0, KING, 15]] = 0
     tables["points"][[BISHOP, ROOK, HORSE, DRAGON]] = 5
