@@ -23,7 +23,6 @@ from engine.native.bitboard import (
 from engine.native.jit import inline, kernel
 from engine.rules.attacks import (
     attackers_of_colour,
-    attacks_from,
     between_bb,
     bishop_attacks,
     board_mask,
@@ -70,13 +69,13 @@ from engine.rules.layout import (
     position_type,
     tables_type,
 )
-from engine.rules.position import current, hand_count, in_check, make_move, unmake_move
+from engine.rules.position import current, hand_count, in_check
 
 U1 = np.uint64(1)
 
 
 @inline
-def _emit(P, n, targets, base):
+def emit(P, n, targets, base):
     """Append `base + square` for every target square."""
     word = low_word(targets)
     while word:
@@ -104,32 +103,33 @@ def _emit_forward(P, n, targets, step, flags):
 
 
 @inline
+def _file_of(T, square):
+    s = np.uint64(square)
+    return join(T.ray[0, s, 0], T.ray[0, s, 1]) | join(T.ray[1, s, 0], T.ray[1, s, 1])
+
+
+@inline
+def free_pawn_steps(P, T, pawns):
+    """Squares in front of those pawns of the side to move that are not pinned across their file."""
+    king = P.king[np.uint64(P.side)]
+    pawns &= ~(pinned_bb(current(P)) & ~_file_of(T, king))
+    if P.side == BLACK:
+        return shift_down(pawns, U1)
+    return shift_up(pawns, U1)
+
+
+@inline
 def _pawn_moves(P, T, n, promoting, plain):
     """Pawn moves: with promotion onto `promoting`, without onto `plain`."""
     side = P.side
-    pinned = pinned_bb(current(P))
-    pawns = type_bb(P, PAWN) & colour_bb(P, side)
-    king = P.king[np.uint64(side)]
-    # a pawn pinned along its own file may still move along it
-    pawns &= ~(pinned & ~_file_of(T, king))
+    targets = free_pawn_steps(P, T, type_bb(P, PAWN) & colour_bb(P, side))
+    step = 1 if side == BLACK else -1
     zone = zone_bb(T, side)
-    if side == BLACK:
-        step = 1
-        targets = shift_down(pawns, U1)
-    else:
-        step = -1
-        targets = shift_up(pawns, U1)
     n = _emit_forward(P, n, targets & zone & promoting, step, PROMOTE_BIT)
     quiet = targets & plain & ~dead_end_bb(T, side, PAWN)
     if P.all_moves == 0:
         quiet &= ~zone
     return _emit_forward(P, n, quiet, step, 0)
-
-
-@inline
-def _file_of(T, square):
-    s = np.uint64(square)
-    return join(T.ray[0, s, 0], T.ray[0, s, 1]) | join(T.ray[1, s, 0], T.ray[1, s, 1])
 
 
 @inline
@@ -139,12 +139,12 @@ def _emit_piece(P, T, n, side, kind, origin, targets, zone, blocked):
     promotions = targets
     if not (zone & square_bb(T, origin)):
         promotions &= zone
-    n = _emit(P, n, promotions, base | PROMOTE_BIT)
-    return _emit(P, n, targets & ~(blocked & promotions), base)
+    n = emit(P, n, promotions, base | PROMOTE_BIT)
+    return emit(P, n, targets & ~(blocked & promotions), base)
 
 
 @inline
-def _blocked(P, T, side, kind):
+def blocked_targets(P, T, side, kind):
     """Targets on which a piece that could promote does not stay unpromoted."""
     blocked = dead_end_bb(T, side, kind)
     if P.all_moves == 0:
@@ -153,7 +153,7 @@ def _blocked(P, T, side, kind):
 
 
 @inline
-def _reach(P, T, piece, origin, blockers):
+def piece_reach(T, piece, origin, blockers):
     """Attacks of a piece whose type is a constant at compile time."""
     kind = piece & 15
     if kind == LANCE:
@@ -177,11 +177,11 @@ def _promotable_moves(P, T, n, kind, target):
     movers = type_bb(P, kind) & colour_bb(P, side)
     if movers:
         zone = zone_bb(T, side)
-        blocked = _blocked(P, T, side, kind)
+        blocked = blocked_targets(P, T, side, kind)
         while movers:
             origin = first_square(movers)
             movers = without_first(movers)
-            targets = _reach(P, T, kind | side << 4, origin, blockers) & target
+            targets = piece_reach(T, kind | side << 4, origin, blockers) & target
             if pinned & square_bb(T, origin):
                 targets &= line_bb(T, P.king[np.uint64(side)], origin)
             n = _emit_piece(P, T, n, side, kind, origin, targets, zone, blocked)
@@ -198,10 +198,10 @@ def _plain_moves(P, T, n, row, kind, target):
     while movers:
         origin = first_square(movers)
         movers = without_first(movers)
-        targets = _reach(P, T, kind | side << 4, origin, blockers) & target
+        targets = piece_reach(T, kind | side << 4, origin, blockers) & target
         if pinned & square_bb(T, origin):
             targets &= line_bb(T, P.king[np.uint64(side)], origin)
-        n = _emit(P, n, targets, origin << FROM_SHIFT)
+        n = emit(P, n, targets, origin << FROM_SHIFT)
     return n
 
 
@@ -277,7 +277,7 @@ def is_drop_pawn_mate(P, T, to):
 
 
 @inline
-def _pawn_drop_squares(P, T, side, targets):
+def pawn_drop_squares(P, T, side, targets):
     """Squares of `targets` on which a pawn may be dropped: nifu, dead ends and uchifuzume left out."""
     tops = join(T.file_tops[0], T.file_tops[1])
     free = (tops - (type_bb(P, PAWN) & colour_bb(P, side))) & tops
@@ -296,15 +296,15 @@ def _drops(P, T, n, targets):
     if hand == 0:
         return n
     if hand_count(hand, PAWN):
-        n = _emit(P, n, _pawn_drop_squares(P, T, side, targets), DROP_BIT | PAWN << FROM_SHIFT)
+        n = emit(P, n, pawn_drop_squares(P, T, side, targets), DROP_BIT | PAWN << FROM_SHIFT)
     for kind in range(LANCE, KING):
         if hand_count(hand, kind):
-            n = _emit(P, n, targets & droppable_bb(T, side, kind), DROP_BIT | kind << FROM_SHIFT)
+            n = emit(P, n, targets & droppable_bb(T, side, kind), DROP_BIT | kind << FROM_SHIFT)
     return n
 
 
 @inline
-def _empty_squares(P, T):
+def empty_squares(P, T):
     return board_mask(T) & ~occupied(P)
 
 
@@ -312,7 +312,7 @@ def _empty_squares(P, T):
 def generate_captures(P, T, n):
     """Captures, and pawn promotions without capture. Not for positions in check."""
     enemies = colour_bb(P, P.side ^ 1)
-    n = _pawn_moves(P, T, n, enemies | _empty_squares(P, T), enemies)
+    n = _pawn_moves(P, T, n, enemies | empty_squares(P, T), enemies)
     n = _piece_moves(P, T, n, enemies)
     return _king_moves(P, T, n, enemies)
 
@@ -320,7 +320,7 @@ def generate_captures(P, T, n):
 @kernel(count_signature)
 def generate_quiets(P, T, n):
     """Board moves that `generate_captures` leaves. Not for positions in check."""
-    empty = _empty_squares(P, T)
+    empty = empty_squares(P, T)
     n = _pawn_moves(P, T, n, empty_bitboard(), empty)
     n = _piece_moves(P, T, n, empty)
     return _king_moves(P, T, n, empty)
@@ -329,7 +329,7 @@ def generate_quiets(P, T, n):
 @kernel(count_signature)
 def generate_drops(P, T, n):
     """Drops. Not for positions in check."""
-    return _drops(P, T, n, _empty_squares(P, T))
+    return _drops(P, T, n, empty_squares(P, T))
 
 
 @kernel(count_signature)
@@ -358,7 +358,7 @@ def generate_legal(P, T, n):
     n = _pawn_moves(P, T, n, target, target)
     n = _piece_moves(P, T, n, target)
     n = _king_moves(P, T, n, target)
-    return _drops(P, T, n, _empty_squares(P, T))
+    return _drops(P, T, n, empty_squares(P, T))
 
 
 @kernel(boolean(position_type, tables_type, int32))
@@ -389,7 +389,7 @@ def _is_legal_drop(P, T, kind, to):
     target = square_bb(T, to)
     if kind < PAWN or kind > GOLD or hand_count(P.hand[np.uint64(side)], kind) == 0:
         return False
-    if not (target & _empty_squares(P, T) & droppable_bb(T, side, kind)):
+    if not (target & empty_squares(P, T) & droppable_bb(T, side, kind)):
         return False
     checkers = checkers_bb(current(P))
     if checkers:
@@ -397,7 +397,7 @@ def _is_legal_drop(P, T, kind, to):
         if more_than_one(checkers) or not (between_bb(T, king, first_square(checkers)) & target):
             return False
     if kind == PAWN:
-        return bool(_pawn_drop_squares(P, T, side, target))
+        return bool(pawn_drop_squares(P, T, side, target))
     return True
 
 
@@ -448,62 +448,3 @@ def is_legal(P, T, m):
             return False
         return bool((between_bb(T, king, first_square(checkers)) | checkers) & target)
     return True
-
-
-@inline
-def _keep_checks(P, T, start, end):
-    """Keep the moves of `P.moves[start:end]` that give check; returns the new end."""
-    kept = start
-    for i in range(start, end):
-        m = P.moves[np.uint64(i)]
-        if gives_check(P, T, m):
-            P.moves[np.uint64(kept)] = m
-            kept += 1
-    return kept
-
-
-@inline
-def _checking_drops(P, T, n):
-    side = P.side
-    hand = P.hand[np.uint64(side)]
-    king = P.king[np.uint64(side ^ 1)]
-    if hand == 0 or king == NO_SQUARE:
-        return n
-    blockers = occupied(P)
-    empty = _empty_squares(P, T)
-    for kind in range(PAWN, KING):
-        if hand_count(hand, kind):
-            seen = attacks_from(T, kind | (side ^ 1) << 4, king, blockers)
-            targets = seen & empty & droppable_bb(T, side, kind)
-            if kind == PAWN:
-                targets = _pawn_drop_squares(P, T, side, targets)
-            n = _emit(P, n, targets, DROP_BIT | kind << FROM_SHIFT)
-    return n
-
-
-@kernel(count_signature)
-def generate_checks(P, T, n):
-    """All legal moves that give check; for a side in check, the evasions among them."""
-    if in_check(P):
-        return _keep_checks(P, T, n, generate_evasions(P, T, n))
-    start = n
-    target = board_mask(T) & ~colour_bb(P, P.side)
-    n = _pawn_moves(P, T, n, target, target)
-    n = _piece_moves(P, T, n, target)
-    n = _king_moves(P, T, n, target)
-    n = _keep_checks(P, T, start, n)
-    return _checking_drops(P, T, n)
-
-
-@kernel(int32(position_type, tables_type, int64))
-def mate_in_one(P, T, n):
-    """A move that mates at once, or 0; uses `P.moves[n:]`. The side to move must not be in check."""
-    end = generate_checks(P, T, n)
-    for i in range(n, end):
-        m = P.moves[np.uint64(i)]
-        make_move(P, T, m)
-        mate = generate_evasions(P, T, end) == end
-        unmake_move(P, T)
-        if mate:
-            return m
-    return np.int32(0)
