@@ -1,0 +1,194 @@
+"""The options of the engine as data, and the values a GUI has given them.
+
+Names compare without case; spaces in a name count as underscores. A value that makes no sense leaves the old one.
+Two names may stand for one setting (USI_Variant and UCI_Variant). A GUI sends every value it has saved, changed or
+not, so a name moves the setting only when the name's own value changes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from usi.protocol import EMPTY, OptionLine, parse_integer
+
+VARIANT_NAMES = ("shogi", "judkins", "minishogi")
+IMPASSE_RULE_NAMES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
+NEVER_RESIGN = 99999
+UNLIMITED_NODES = 10**15
+
+Value = int | bool | str
+
+
+@dataclass(frozen=True)
+class Option(OptionLine):
+    """One option: its line, the engine setting it stands for ("" = the session's own) and the reason for its default."""
+
+    setting: str = ""
+    why: str = ""
+
+
+def spin(name: str, default: int, minimum: int, maximum: int, setting: str, why: str) -> Option:
+    """An integer option."""
+    return Option(name, "spin", str(default), minimum, maximum, setting=setting, why=why)
+
+
+def check(name: str, default: bool, setting: str, why: str) -> Option:
+    """A yes/no option."""
+    return Option(name, "check", "true" if default else "false", setting=setting, why=why)
+
+
+def combo(name: str, values: tuple[str, ...], default: str, setting: str, why: str) -> Option:
+    """A choice of one word out of several."""
+    return Option(name, "combo", default, values=values, setting=setting, why=why)
+
+
+OPTIONS = (
+    spin("USI_Hash", 256, 1, 1 << 20, "hash_mb", "MB of the search's table; fits any PC of today beside a browser"),
+    check(
+        "USI_Ponder", False, "", "the GUI's switch; off, because thinking on the opponent's time doubles the power used"
+    ),
+    spin("Threads", 1, 1, 512, "threads", "search threads; 1 gives the same nodes and moves every time"),
+    spin(
+        "MultiPV", 1, 1, 600, "multipv", "lines to show; no position has more than 593 moves; more lines cost strength"
+    ),
+    combo("USI_Variant", VARIANT_NAMES, "shogi", "variant", "the game that is played"),
+    combo("UCI_Variant", VARIANT_NAMES, "shogi", "variant", "the same under the name that other clients use"),
+    combo(
+        "EnteringKingRule",
+        IMPASSE_RULE_NAMES,
+        "CSARule27",
+        "impasse_rule",
+        "declaration win (nyugyoku); 27 points is the rule of computer tournaments and of most GUIs",
+    ),
+    spin("MaxMovesToDraw", 0, 0, 100000, "max_moves", "move number at which a game is drawn; 0 = no such rule"),
+    spin("DrawValueBlack", 0, -30000, 30000, "draw_value_black", "centipawns of a draw for black; 0 = neither side's"),
+    spin("DrawValueWhite", 0, -30000, 30000, "draw_value_white", "centipawns of a draw for white; 0 = neither side's"),
+    spin(
+        "ResignValue",
+        NEVER_RESIGN,
+        0,
+        NEVER_RESIGN,
+        "",
+        "resign when this many centipawns behind; the default never does",
+    ),
+    spin("NetworkDelay", 120, 0, 10000, "", "ms kept back on every move for the way to the GUI or server"),
+    spin("NetworkDelay2", 1120, 0, 10000, "", "ms kept back when the time runs out: a server may be a second late"),
+    spin(
+        "MinimumThinkingTime",
+        2000,
+        0,
+        100000,
+        "",
+        "ms used for a move if the clock allows; servers count whole seconds",
+    ),
+    spin("SlowMover", 100, 1, 1000, "", "percent of the planned time; 100 = as planned, more spends it earlier"),
+    check("RoundUpToFullSecond", True, "", "think to the end of a begun second, which servers count in full"),
+    spin("DepthLimit", 0, 0, 255, "", "plies at which every search ends; 0 = none"),
+    spin("NodesLimit", 0, 0, UNLIMITED_NODES, "", "nodes at which every search ends; 0 = none"),
+    spin(
+        "PvInterval", 300, 0, 100000, "", "ms between reports in play; GUIs draw twice a second. Analysis reports all"
+    ),
+    check("GenerateAllLegalMoves", False, "all_moves", "also think about declined promotions that never help"),
+    check("ConsiderationMode", False, "", "for study: every line is reported, complete, and nobody resigns"),
+    Option(
+        "EvalDir", "string", "", setting="eval_file", why="folder that holds nn.bin; empty = the network in the package"
+    ),
+    Option("EvalFile", "filename", "", setting="eval_file", why="a network file; goes before EvalDir"),
+    spin("FV_SCALE", 0, 0, 128, "fv_scale", "divisor of the network's output; 0 = what suits the kind of network"),
+    Option("Clear_Hash", "button", why="forget what earlier searches found"),
+)
+
+# Names that GUIs and match clients send without being told of them. They are not declared: a GUI that knows two names
+# of one setting sends both, and its default for the second would undo the user's choice for the first.
+ALIASES = {
+    "usi_multipv": "multipv",
+    "hash": "usi_hash",
+    "numberofthreads": "threads",
+    "ponder": "usi_ponder",
+    "variant": "usi_variant",
+}
+
+
+def canonical(name: str) -> str:
+    """The form of a name that is looked up."""
+    key = "_".join(name.lower().split())
+    return ALIASES.get(key, key)
+
+
+class OptionError(ValueError):
+    """An option that does not exist, or a value that it cannot take; the text is for the user."""
+
+
+class OptionValues:
+    """The current value of every option."""
+
+    def __init__(self, options: tuple[Option, ...] = OPTIONS) -> None:
+        self._options = {canonical(option.name): option for option in options}
+        self._values = {key: parse_value(option, option.default or "") for key, option in self._options.items()}
+        self._by_setting = {option.setting: key for key, option in reversed(self._options.items()) if option.setting}
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[canonical(name)]
+
+    def number(self, name: str) -> int:
+        """Value of a spin or check option."""
+        return int(self[name])
+
+    def setting(self, setting: str) -> Value:
+        """Value of an engine setting: that of the option which changed it last."""
+        if setting == "eval_file":
+            return eval_file(str(self["EvalDir"]), str(self["EvalFile"]))
+        return self._values[self._by_setting[setting]]
+
+    @property
+    def settings(self) -> list[str]:
+        """All engine settings, in the order of the table."""
+        return list(dict.fromkeys(option.setting for option in self._options.values() if option.setting))
+
+    def set(self, name: str, text: str | None) -> Option:
+        """Set an option from the words of `setoption`. Raises OptionError and keeps the old value."""
+        key = canonical(name)
+        option = self._options.get(key)
+        if option is None:
+            raise OptionError(f"no such option: {name}")
+        if option.type == "button":
+            return option
+        value = parse_value(option, text or "")
+        if value != self._values[key] and option.setting:
+            self._by_setting[option.setting] = key
+        self._values[key] = value
+        return option
+
+
+def parse_value(option: Option, text: str) -> Value:
+    """The value that a text means for an option. Raises OptionError."""
+    if option.type == "spin":
+        return _parse_spin(option, text)
+    if option.type == "check":
+        if text.lower() not in ("true", "false"):
+            raise OptionError(f"{option.name}: {text!r} is neither true nor false")
+        return text.lower() == "true"
+    if option.type == "combo":
+        for value in option.values:
+            if value.lower() == text.lower():
+                return value
+        raise OptionError(f"{option.name}: {text!r} is none of {', '.join(option.values)}")
+    return "" if text == EMPTY else text
+
+
+def _parse_spin(option: Option, text: str) -> int:
+    value = parse_integer(text)
+    if value is None:
+        raise OptionError(f"{option.name}: {text!r} is no number")
+    minimum, maximum = option.minimum or 0, option.maximum or 0
+    if not minimum <= value <= maximum:
+        raise OptionError(f"{option.name}: {value} is not within {minimum} to {maximum}")
+    return value
+
+
+def eval_file(folder: str, file: str) -> str:
+    """The network file to load, "" = the one in the package."""
+    if file or not folder:
+        return file
+    return os.path.join(folder, "nn.bin")
