@@ -22,7 +22,7 @@ Value = int | bool | str
 
 @dataclass(frozen=True)
 class Option(OptionLine):
-    """One option: its line, the engine setting it stands for ("" = the session's own) and the reason for its default."""
+    """One option: its line, the engine setting it stands for ("" = the session's own), the reason for its default."""
 
     setting: str = ""
     why: str = ""

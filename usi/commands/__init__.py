@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import pkgutil
+from importlib.abc import InspectLoader
 
 
 def names() -> list[str]:
@@ -21,6 +22,7 @@ def names() -> list[str]:
 def summary(name: str) -> str:
     """First line of a command's docstring, read without running the module."""
     spec = importlib.util.find_spec(f"{__name__}.{name}")
-    source = spec.loader.get_source(spec.name) if spec and hasattr(spec.loader, "get_source") else None
+    loader = spec.loader if spec else None
+    source = loader.get_source(f"{__name__}.{name}") if isinstance(loader, InspectLoader) else None
     text = ast.get_docstring(ast.parse(source)) if source else None
     return (text or "").partition("\n")[0].rstrip(".").replace("%", "%%")
