@@ -108,3 +108,13 @@ def call_evaluation(typingctx: Any, function: Any, position: Any, tables: Any, s
 
     word = types.uint64
     return types.int64(word, word, word, word), codegen
+
+
+@intrinsic
+def lowest_bit(typingctx: Any, word: Any) -> Any:
+    """Index of the lowest set bit of a uint64 that is not 0."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), codegen
