@@ -114,9 +114,10 @@ class RunningSearch:
             self._muted = True
 
     @property
-    def stopping(self) -> bool:
-        """True once somebody has asked for the answer."""
-        return self._stopped
+    def ending(self) -> bool:
+        """True once the answer is wanted or about to go out. A GUI that has seen the answer always finds it so."""
+        with self._lock:
+            return self._stopped or (self._result is not None and not self._held)
 
     @property
     def answered(self) -> bool:

@@ -189,8 +189,11 @@ class Session:
             except Exception as error:  # whatever it is, the conversation goes on
                 self._say(f"error {describe(error)}")
 
-    def _busy(self) -> bool:
-        return self._running is not None and not self._running.answered
+    def _idle(self) -> bool:
+        """True if no search runs; waits for one that is about to answer."""
+        if self._running is not None and self._running.ending:
+            self._running.wait()
+        return self._running is None or self._running.answered
 
     def _set_option(self, name: str, value: str | None) -> None:
         try:
@@ -202,12 +205,9 @@ class Session:
             self._clear_wanted = True
 
     def _is_ready(self) -> None:
-        search = self._running
-        if search is not None and not search.answered and not search.stopping:
+        if not self._idle():
             self._out.lines("readyok")  # asked in the middle of a search: alive, and nothing to prepare
             return
-        if search is not None:
-            search.wait()
         self._clear_wanted = True
         try:
             self._prepare()
@@ -217,12 +217,12 @@ class Session:
 
     def _new_game(self) -> None:
         self._clear_wanted = True
-        if self._engine is not None and not self._busy():
+        if self._engine is not None and self._idle():
             self._clear()
 
     def _keep_position(self, position: Position) -> None:
         self._position, self._position_set, self._position_error = position, False, None
-        if self._engine is not None and not self._busy():
+        if self._engine is not None and self._idle():
             self._prepare()
             self._set_position()
 
