@@ -81,19 +81,24 @@ def load_evaluation(path: str | Path | None, variant: str, fv_scale: int | None 
         path = shipped_network(variant) or HANDCRAFTED
     if str(path) == HANDCRAFTED:
         return handcrafted_evaluation(variant)
+    from eval.network_file import read_network
+
+    return network_evaluation(read_network(path), variant, fv_scale, str(path))
+
+
+def network_evaluation(network: Any, variant: str, fv_scale: int | None = None, origin: str = "memory") -> Evaluation:
+    """An evaluation by an eval.network_file.Network that is already in memory; see `load_evaluation`."""
     from engine.rules.tables import variant_tables
     from eval import handcrafted
-    from eval.network_file import NetworkError, read_network
+    from eval.network_file import NetworkError
     from eval.nnue import NetworkEvaluation
 
-    network = read_network(path)
     if network.variant != variant:
-        raise NetworkError(f"{path}: found a network for {network.variant}, wanted one for {variant}")
+        raise NetworkError(f"{origin}: found a network for {network.variant}, wanted one for {variant}")
     tables = variant_tables(variant)
     handcrafted.fill(tables)
     ready = NetworkEvaluation(network, tables, fv_scale)
-    scale = int(ready.record["fv_scale"])
-    description = f"{network.name}, FV_SCALE {scale}, {Path(path).name}"
+    description = f"{network.name}, FV_SCALE {ready.fv_scale}, {Path(origin).name}"
     if network.notes:
         description += f" ({'; '.join(network.notes)})"
     return Evaluation(network.name, description, variant, ready.address, tables, ready.call, ready)

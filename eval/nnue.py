@@ -610,6 +610,11 @@ class NetworkEvaluation:
         record["hand_start"] = HAND_START
         record["oriented"] = variant_orientation(tables)
 
+    @property
+    def fv_scale(self) -> int:
+        """Output units per unit of score."""
+        return int(self.record["fv_scale"])
+
     def new_memory(self) -> np.ndarray:
         """Accumulators for one thread; its address goes into POSITION.accumulators."""
         shape, network = self.shape, self.network

@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import random_networks
 
-from engine.rules.position import new_position, set_position
+from engine.rules.layout import DROP_BIT, HAND_MASK, HAND_SHIFT, KING, PROMOTE_BIT
+from engine.rules.movegen import generate_legal
+from engine.rules.position import make_move, make_null, new_position, set_position, unmake_move, unmake_null
 from engine.rules.sfen import parse_sfen
 from engine.rules.variants import get_variant
-from eval import Evaluation, load_evaluation
+from eval import Evaluation, load_evaluation, network_evaluation
+from eval.features import HALF_KP, K_P, SHOGI_PIECES, FeatureSet, active_rows, variant_orientation
+from eval.network_file import Network
 
 SCORES = Path(__file__).parent / "data" / "nnue_scores.tsv"
 
@@ -39,6 +44,9 @@ class Player:
 
     def score(self) -> int:
         return self.evaluation.score(self.position)
+
+    def moves(self) -> list[int]:
+        return [int(move) for move in self.position["moves"][: generate_legal(self.position, self.tables, 0)]]
 
 
 @pytest.fixture(scope="session")
@@ -67,3 +75,137 @@ def test_classic_scores_equal_yaneuraou(kind: str, classic: Callable[[str], Path
             if row_scale == scale:
                 player.set(sfen)
                 assert player.score() == score, sfen
+
+
+def plain_score(network: Network, player: Player) -> int:
+    """A classic network's score at FV_SCALE 16, straight from the definition."""
+    position, oriented = player.position, variant_orientation(player.tables)
+    hands = [
+        [0] + [int(hand >> HAND_SHIFT[kind] & HAND_MASK[kind]) for kind in range(1, 8)] for hand in position["hand"]
+    ]
+    pieces = SHOGI_PIECES if player.evaluation.variant == "shogi" else 0
+    halves = []
+    for perspective in (int(position["side"]), 1 - int(position["side"])):
+        board = [int(piece) for piece in position["board"][:81]]
+        rows = active_rows(network.features, board, hands, perspective, oriented, pieces)
+        total = network.bias.astype(np.int64) + network.rows[rows].astype(np.int64).sum(axis=0)
+        halves.append(np.clip((total + 2**15) % 2**16 - 2**15, 0, 127))
+    dense = network.stacks[0]
+    x = np.concatenate(halves)
+    for bias, weights in ((dense.bias_1, dense.weights_1), (dense.bias_2, dense.weights_2)):
+        x = np.clip(weights.astype(np.int64) @ x + bias >> 6, 0, 127)
+    return int(int((dense.weights_3.astype(np.int64) @ x + dense.bias_3)[0]) / 16)
+
+
+class Walk:
+    """A random walk over moves, passes and taking back, along which scores must not depend on the way."""
+
+    def __init__(self, player: Player, seed: int) -> None:
+        self.player = player
+        self.random = np.random.default_rng(seed)
+        self.fresh = player.memory.copy()
+        self.memory = player.memory.copy()
+        self.passed: list[bool] = []
+        self.seen: dict[str, int] = dict.fromkeys(
+            ("captures", "promotions", "kings", "drops", "passes", "back", "root"), 0
+        )
+
+    def start(self, sfen: str) -> None:
+        self.player.set(sfen)
+        self.player.position["root_ply"] = 0
+        self.passed.clear()
+
+    def step(self) -> bool:
+        """Go on by a move or a pass, or some moves back; False at the end of the game."""
+        player, position, tables = self.player, self.player.position, self.player.tables
+        action = self.random.random()
+        if action < 0.15 and self.passed:
+            for _ in range(min(len(self.passed), int(self.random.integers(1, 4)))):
+                (unmake_null if self.passed.pop() else unmake_move)(position, tables)
+            self.seen["back"] += 1
+        elif action < 0.2 and not has_checkers(position):
+            make_null(position, tables)
+            self.passed.append(True)
+            self.seen["passes"] += 1
+        else:
+            moves = player.moves()
+            if not moves:
+                return False
+            self._play(self._choose(moves))
+        if self.random.random() < 0.03:
+            position["root_ply"] = self.random.integers(0, position["ply"] + 1)
+            self.seen["root"] += 1
+        return True
+
+    def _kind(self, move: int) -> str:
+        position = self.player.position
+        if move & DROP_BIT:
+            return "drops"
+        if position["board"][move & 127]:
+            return "captures"
+        if move & PROMOTE_BIT:
+            return "promotions"
+        return "kings" if position["board"][move >> 7 & 127] & 15 == KING else "others"
+
+    def _choose(self, moves: list[int]) -> int:
+        """A random move; the kinds that are rare come as often as the others."""
+        by_kind: dict[str, list[int]] = {}
+        for move in moves:
+            by_kind.setdefault(self._kind(move), []).append(move)
+        return int(self.random.choice(by_kind[str(self.random.choice(sorted(by_kind)))]))
+
+    def _play(self, move: int) -> None:
+        kind = self._kind(move)
+        if kind in self.seen:
+            self.seen[kind] += 1
+        make_move(self.player.position, self.player.tables, move)
+        self.passed.append(False)
+
+    def scores(self) -> tuple[int, int]:
+        """The score by the accumulators of the walk, and by memory that has seen nothing."""
+        by_the_way = self.player.score()
+        self.memory[:] = self.fresh
+        position = self.player.position
+        kept, position["accumulators"] = int(position["accumulators"]), self.memory.ctypes.data
+        anew = self.player.score()
+        position["accumulators"] = kept
+        return by_the_way, anew
+
+
+def has_checkers(position: Any) -> bool:
+    return bool(position["undo"][position["ply"]]["checkers"].any())
+
+
+def walk_everywhere(network: Network, variant: str, positions: int) -> Walk:
+    """Walk from every start position of a variant and compare scores; plainly computed ones now and then."""
+    player = Player(network_evaluation(network, variant, 16))
+    walk = Walk(player, seed=positions)
+    game = get_variant(variant)
+    starts = [game.start_sfen, *game.handicaps.values()]
+    compared = 0
+    while compared < positions:
+        walk.start(starts[int(walk.random.integers(len(starts)))])
+        while walk.step() and player.position["ply"] < 350 and compared < positions:
+            if walk.random.random() < 0.6:
+                by_the_way, anew = walk.scores()
+                assert by_the_way == anew
+                if compared % 100 == 0 and not network.stacked:
+                    assert anew == plain_score(network, player)
+                compared += 1
+    return walk
+
+
+@pytest.mark.parametrize(
+    "features, width, hidden", [(HALF_KP, 64, (8, 64)), (K_P, 256, (32, 32)), (HALF_KP, 128, (16, 32))]
+)
+def test_moves_lead_to_the_scores_of_the_positions(features: FeatureSet, width: int, hidden: tuple[int, int]) -> None:
+    network = random_networks.any_classic(features, width, *hidden, planes=min(7, features.planes))
+    walk = walk_everywhere(network, "shogi", 4000)
+    assert min(walk.seen.values()) > 50, walk.seen
+
+
+@pytest.mark.parametrize("variant", ["judkins", "minishogi"])
+def test_small_boards_use_the_same_scheme(variant: str) -> None:
+    network = random_networks.any_classic(K_P, 256, 32, 32)
+    network.variant = variant
+    walk_everywhere(network, variant, 1000)
