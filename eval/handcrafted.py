@@ -20,7 +20,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from engine.rules.attacks import attacks_from
 from numba import from_dtype, int64, uint64
 
 from engine.native.bitboard import (
@@ -33,6 +32,7 @@ from engine.native.bitboard import (
 )
 from engine.native.intrinsics import record_at
 from engine.native.jit import address_kernel, inline
+from engine.rules.attacks import attacks_from, colour_bb, occupied, step_attacks, type_bb
 from engine.rules.layout import (
     BISHOP,
     BLACK,
@@ -40,8 +40,6 @@ from engine.rules.layout import (
     DRAGON,
     GOLD,
     GOLDS,
-    HAND_MASK,
-    HAND_SHIFT,
     HORSE,
     KING,
     KNIGHT,
@@ -62,6 +60,7 @@ from engine.rules.layout import (
     record_address,
     tables_type,
 )
+from engine.rules.position import current, hand_count
 
 ByType = dict[int, int]
 
@@ -80,7 +79,7 @@ class Terms:
     force_base: int = 9  # force of an attacker with empty hands
     mobility: int = 3  # a square that a sliding piece reaches
     hanging: int = 3  # a piece that is attacked and not defended, in 64ths of its value
-    hanging_twice: int = 2  # defended, but attacked twice and defended once (on top of nothing), in 64ths
+    outnumbered: int = 2  # a piece that is attacked twice and defended once, in 64ths of its value
 
 
 TERMS = Terms()
@@ -103,7 +102,7 @@ VALUE: ByType = {  # on the 9x9 board
 }
 SLIDE_SQUARE = 20  # what one square of mean sliding range is worth, when a smaller board takes it away
 HAND_PERCENT = 108  # a piece in hand can go anywhere: percent of its value on the board
-KING_VALUE = 15000  # for exchanges only: more than everything else together
+KING_VALUE = 20000  # for exchanges only: more than everything else together
 
 HAND_FORCE: ByType = {PAWN: 1, LANCE: 2, KNIGHT: 2, SILVER: 4, GOLD: 5, BISHOP: 5, ROOK: 6}  # per piece in hand
 HAND_FORCE_PAWNS = 3  # more pawns than this add nothing
@@ -154,7 +153,7 @@ def squares_of(pair):
 
 
 @inline
-def step_attacks(E, forward, backward, level, forward_diagonal, backward_diagonal, knights, colour):
+def step_maps(E, forward, backward, level, forward_diagonal, backward_diagonal, knights, colour):
     """Squares attacked once and twice or more, given the pieces of one colour that step in each direction."""
     up_landing = squares_of(E.up_landing)
     down_landing = squares_of(E.down_landing)
@@ -185,27 +184,24 @@ def step_attacks(E, forward, backward, level, forward_diagonal, backward_diagona
 
 
 @inline
-def attack_maps(P, T, E, colour, occupied):
+def attack_maps(P, T, E, colour):
     """(once, twice, mobility): squares attacked by one / two pieces of a colour, its king left out; slider squares."""
-    own = squares_of(P.colours[colour])
-    golds = squares_of(P.pieces[GOLDS]) & own
-    silvers = squares_of(P.pieces[SILVER]) & own
-    pawns = squares_of(P.pieces[PAWN]) & own
-    knights = squares_of(P.pieces[KNIGHT]) & own
+    own = colour_bb(P, colour)
+    golds = type_bb(P, GOLDS) & own
+    silvers = type_bb(P, SILVER) & own
+    pawns = type_bb(P, PAWN) & own
+    knights = type_bb(P, KNIGHT) & own
     generals = golds | silvers
-    once, twice = step_attacks(E, generals | pawns, golds, golds, generals, silvers, knights, colour)
-    sliders = own & (
-        squares_of(P.pieces[LANCE])
-        | squares_of(P.pieces[BISHOP])
-        | squares_of(P.pieces[ROOK])
-        | squares_of(P.pieces[HORSE])
-        | squares_of(P.pieces[DRAGON])
-    )
+    once, twice = step_maps(E, generals | pawns, golds, golds, generals, silvers, knights, colour)
+    diagonal = type_bb(P, BISHOP) | type_bb(P, HORSE)
+    straight = type_bb(P, ROOK) | type_bb(P, DRAGON)
+    sliders = own & (type_bb(P, LANCE) | diagonal | straight)
+    blockers = occupied(P)
     mobility = int64(0)
     while sliders:
         square = first_square(sliders)
         sliders = without_first(sliders)
-        reached = attacks_from(T, int64(P.board[square]), square, occupied)
+        reached = attacks_from(T, int64(P.board[uint64(square)]), square, blockers)
         mobility += popcount(reached & ~own)
         twice = twice | (once & reached)
         once = once | reached
@@ -215,50 +211,51 @@ def attack_maps(P, T, E, colour, occupied):
 @inline
 def hand_force(E, hand):
     """How much the pieces in one hand can add to an attack."""
-    pawns = (hand >> HAND_SHIFT[PAWN]) & HAND_MASK[PAWN]
-    force = E.force_base + min(pawns, int64(HAND_FORCE_PAWNS)) * E.hand_force[PAWN]
-    for piece in range(LANCE, KING):
-        force += ((hand >> HAND_SHIFT[piece]) & HAND_MASK[piece]) * E.hand_force[piece]
+    force = E.force_base + min(hand_count(hand, PAWN), int64(HAND_FORCE_PAWNS)) * E.hand_force[PAWN]
+    for kind in range(LANCE, KING):
+        force += hand_count(hand, kind) * E.hand_force[uint64(kind)]
     return force
 
 
 @inline
-def king_danger(P, T, E, colour, own_once, own_twice, enemy_once, enemy_twice, enemy_hand):
-    """Centipawns that the king of a colour stands to lose, 0 or more."""
+def king_danger(P, T, E, colour, own_once, enemy_once, enemy_twice):
+    """Centipawns that the king of a colour stands to lose."""
     king = P.king[colour]
-    zone = squares_of(T.step[KING][king])
+    if king == NO_SQUARE:
+        return int64(0)
+    zone = step_attacks(T, KING, king)
     attacked = zone & enemy_once
-    flights = popcount(zone & ~enemy_once & ~squares_of(P.colours[colour]))
+    flights = popcount(zone & ~enemy_once & ~colour_bb(P, colour))
+    outer = squares_of(E.outer[uint64(king)]) & enemy_once & ~own_once
     units = (
         popcount(attacked) * E.attacked
         + popcount(zone & enemy_twice) * E.attacked_twice
         + popcount(attacked & ~own_once) * E.undefended
-        + popcount(squares_of(E.outer[king]) & enemy_once & ~own_once) * E.outer_lost
+        + popcount(outer) * E.outer_lost
         + (int64(3) - min(flights, int64(3))) * E.no_flight
     )
-    if king == NO_SQUARE:
-        return int64(0)
-    return units * hand_force(E, enemy_hand) // int64(DANGER_UNIT)
+    return units * hand_force(E, P.hand[colour ^ 1]) // int64(DANGER_UNIT)
 
 
 @inline
-def hanging_value(P, T, E, colour, own_once, own_twice, enemy_once, enemy_twice):
+def value_on(P, T, squares):
+    """Value of the pieces on a set of squares, in centipawns."""
+    total = int64(0)
+    while squares:
+        square = first_square(squares)
+        squares = without_first(squares)
+        total += T.piece_value[uint64(P.board[uint64(square)] & 15)]
+    return total
+
+
+@inline
+def hanging_loss(P, T, E, colour, own_once, own_twice, enemy_once, enemy_twice):
     """Centipawns for the pieces of a colour that are attacked and not sufficiently defended."""
-    own = squares_of(P.colours[colour]) & ~squares_of(P.pieces[KING])
-    king_zone = squares_of(T.step[KING][P.king[colour]])
-    twice = own_twice | (own_once & king_zone)
-    loose = own & enemy_once & ~(own_once | king_zone)
-    outnumbered = own & enemy_twice & ~twice & ~loose
-    loss = int64(0)
-    while loose:
-        square = first_square(loose)
-        loose = without_first(loose)
-        loss += int64(T.piece_value[int64(P.board[square]) & 15]) * E.hanging
-    while outnumbered:
-        square = first_square(outnumbered)
-        outnumbered = without_first(outnumbered)
-        loss += int64(T.piece_value[int64(P.board[square]) & 15]) * E.hanging_twice
-    return loss // int64(64)
+    men = colour_bb(P, colour) & ~type_bb(P, KING) & enemy_once
+    king_zone = step_attacks(T, KING, P.king[colour])
+    loose = men & ~(own_once | king_zone)
+    outnumbered = men & enemy_twice & ~loose & ~(own_twice | (own_once & king_zone))
+    return (value_on(P, T, loose) * E.hanging + value_on(P, T, outnumbered) * E.outnumbered) // int64(64)
 
 
 @inline
@@ -270,17 +267,17 @@ def relative_sum(P, E):
         black_row, black_king = int64(NO_KING_ROW), int64(0)
     if white_king == NO_SQUARE:
         white_row, white_king = int64(NO_KING_ROW), int64(0)
-    black_origin = int64(OFFSET_ORIGIN) - E.offset[black_king]
-    white_origin = int64(OFFSET_ORIGIN) - E.offset[white_king]
+    black_origin = int64(OFFSET_ORIGIN) - E.offset[uint64(black_king)]
+    white_origin = int64(OFFSET_ORIGIN) - E.offset[uint64(white_king)]
+    black_table, white_table = E.relative[uint64(black_row)], E.relative[uint64(white_row)]
     total = int64(0)
-    men = squares_of(P.pieces[0]) & ~squares_of(P.pieces[PAWN]) & ~squares_of(P.pieces[KING])
+    men = occupied(P) & ~type_bb(P, PAWN) & ~type_bb(P, KING)
     while men:
-        square = first_square(men)
+        square = uint64(first_square(men))
         men = without_first(men)
-        piece = int64(P.board[square])
-        offset = E.offset[square]
-        total += int64(E.relative[black_row][piece][black_origin + offset])
-        total += int64(E.relative[white_row][piece][white_origin + offset])
+        piece = uint64(P.board[square])
+        total += int64(black_table[piece, uint64(black_origin + E.offset[square])])
+        total += int64(white_table[piece, uint64(white_origin + E.offset[square])])
     return total
 
 
@@ -290,15 +287,13 @@ def evaluate(position, tables, shared):
     P = position_at(position)
     T = tables_at(tables)
     E = terms_at(T.seen[0])
-    undo = P.undo[P.ply]
-    occupied = squares_of(P.pieces[0])
-    black_once, black_twice, black_mobility = attack_maps(P, T, E, BLACK, occupied)
-    white_once, white_twice, white_mobility = attack_maps(P, T, E, WHITE, occupied)
-    score = int64(undo.score) + relative_sum(P, E) + (black_mobility - white_mobility) * E.mobility
-    score += king_danger(P, T, E, WHITE, white_once, white_twice, black_once, black_twice, P.hand[0])
-    score -= king_danger(P, T, E, BLACK, black_once, black_twice, white_once, white_twice, P.hand[1])
-    score += hanging_value(P, T, E, WHITE, white_once, white_twice, black_once, black_twice)
-    score -= hanging_value(P, T, E, BLACK, black_once, black_twice, white_once, white_twice)
+    black_once, black_twice, black_mobility = attack_maps(P, T, E, BLACK)
+    white_once, white_twice, white_mobility = attack_maps(P, T, E, WHITE)
+    score = int64(current(P).score) + relative_sum(P, E) + (black_mobility - white_mobility) * E.mobility
+    score += king_danger(P, T, E, WHITE, white_once, black_once, black_twice)
+    score -= king_danger(P, T, E, BLACK, black_once, white_once, white_twice)
+    score += hanging_loss(P, T, E, WHITE, white_once, white_twice, black_once, black_twice)
+    score -= hanging_loss(P, T, E, BLACK, black_once, black_twice, white_once, white_twice)
     if P.side == WHITE:
         score = -score
     return score + E.tempo

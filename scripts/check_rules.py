@@ -9,9 +9,8 @@ Walks random games, and in every position compares the full list of legal moves 
 from __future__ import annotations
 
 import argparse
-import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +50,11 @@ from engine.rules.position import (
     make_null,
     new_position,
     refresh,
-    set_position,
     unmake_move,
     unmake_null,
 )
-from engine.rules.sfen import Placement, format_sfen, parse_sfen
-from engine.rules.tables import variant_tables
-from engine.rules.variants import Variant, get_variant
-from eval.handcrafted import fill
+from engine.rules.variants import Variant
+from scripts.random_games import Walker, random_walk, start_sfens
 
 HEAD_BYTES = POSITION.fields["undo"][1]
 UNDO_BYTES = UNDO.itemsize
@@ -238,73 +234,15 @@ def check_position(P, T, Q, R, every_code):
     return wrong
 
 
-class Walker:
-    """A position of one variant that random games walk through."""
-
-    def __init__(self, variant: str) -> None:
-        self.variant: Variant = get_variant(variant)
-        self.tables = variant_tables(variant)
-        fill(self.tables)
-        self.position = new_position()
-        self.scratch = new_position(), new_position()
-        self.start = ""
-        self.moves: list[int] = []
-
-    def set(self, sfen: str) -> None:
-        self.start, self.moves = sfen, []
-        set_position(self.position, self.tables, parse_sfen(sfen, self.variant))
-
-    def legal_moves(self) -> np.ndarray:
-        end = generate_legal(self.position, self.tables, 0)
-        return np.sort(self.position["moves"][:end])
-
-    def push(self, move: int) -> None:
-        self.moves.append(move)
-        make_move(self.position, self.tables, move)
-
-    def gives_check(self, move: int) -> bool:
-        return bool(gives_check(self.position, self.tables, move))
-
-    def check_self(self, every_code: bool) -> None:
-        """Raise AssertionError with the position if the kernels contradict each other."""
-        wrong = check_position(self.position, self.tables, *self.scratch, int(every_code))
-        assert wrong == 0, f"{PROPERTIES[wrong]}: {self}"
-
-    def sfen(self) -> str:
-        board = [int(piece) for piece in self.position["board"][:81]]
-        hands = tuple([0, *(self._held(colour, kind) for kind in range(1, 8))] for colour in (0, 1))
-        return format_sfen(Placement(board, hands, int(self.position["side"]), 1), self.variant)  # type: ignore[arg-type]
-
-    def _held(self, colour: int, kind: int) -> int:
-        from engine.rules.layout import HAND_MASK, HAND_SHIFT
-
-        return int(self.position["hand"][colour]) >> int(HAND_SHIFT[kind]) & int(HAND_MASK[kind])
-
-    def __str__(self) -> str:
-        return f"{self.variant.name} {self.start} moves {' '.join(format_usi(move) for move in self.moves)}"
+_scratch: list[np.void] = []
 
 
-def random_walk(walker: Walker, starts: Iterable[str], count: int, seed: int, plies: int = 120) -> Iterator[int]:
-    """Visit `count` positions of random games, numbered from 0; checks are played more often than chance would."""
-    rng = random.Random(seed)
-    starts = list(starts)
-    visited = 0
-    while visited < count:
-        walker.set(rng.choice(starts))
-        for _ in range(plies):
-            yield visited
-            visited += 1
-            moves = walker.legal_moves()
-            if not len(moves) or visited >= count:
-                break
-            choices = rng.choices(moves.tolist(), k=3)
-            walker.push(next((move for move in choices if walker.gives_check(move)), choices[0]))
-
-
-def start_sfens(variant: Variant) -> list[str]:
-    """Start positions to walk from: the game's own (half of the walks) and its handicaps."""
-    handicaps = list(variant.handicaps.values())
-    return [variant.start_sfen] * len(handicaps) + handicaps
+def check_self(walker: Walker, every_code: bool = True) -> None:
+    """Raise AssertionError with the property and the position if the kernels contradict each other."""
+    if not _scratch:
+        _scratch.extend((new_position(), new_position()))
+    wrong = check_position(walker.position, walker.tables, *_scratch, int(every_code))
+    assert wrong == 0, f"{PROPERTIES[wrong]}: {walker}"
 
 
 def compare_with_cshogi(count: int, seed: int = 1) -> None:
@@ -317,7 +255,7 @@ def compare_with_cshogi(count: int, seed: int = 1) -> None:
         board.set_sfen(walker.sfen())
         theirs = np.sort(_from_cshogi(np.array(list(board.legal_moves), dtype=np.int64)))
         _assert_equal_lists(walker, walker.legal_moves(), theirs)
-        walker.check_self(every_code=number % 8 == 0)
+        check_self(walker, every_code=number % 8 == 0)
 
 
 def _from_cshogi(moves: np.ndarray) -> np.ndarray:
@@ -347,7 +285,7 @@ def compare_with_pyffish(variant: str, count: int, seed: int = 1) -> int:
         mates = {move for move in theirs - ours if _is_pawn_drop_mate(walker, move)}
         forgiven += len(mates)
         _assert_equal_lists(walker, np.array(sorted(ours)), np.array(sorted(theirs - mates)))
-        walker.check_self(every_code=number % 8 == 0)
+        check_self(walker, every_code=number % 8 == 0)
     return forgiven
 
 
@@ -390,7 +328,7 @@ def check_one_king_positions(variant: str, sfens: Iterable[str], count: int, see
     """The kernels agree with each other where kings are missing, which no other library plays."""
     walker = Walker(variant)
     for number in random_walk(walker, sfens, count, seed, plies=40):
-        walker.check_self(every_code=number % 8 == 0)
+        check_self(walker, every_code=number % 8 == 0)
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
