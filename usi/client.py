@@ -44,7 +44,7 @@ START_TIMEOUT, READY_TIMEOUT, STOP_TIMEOUT, QUIT_TIMEOUT = 30.0, 180.0, 10.0, 5.
 STDERR_LINES_KEPT = 20
 
 
-class EngineError(Exception):
+class EngineError(OSError):
     """The engine did not do what was asked."""
 
 
