@@ -125,9 +125,9 @@ def test_small_boards_have_their_own_limits(sfen: str, variant: object, message:
 
 def test_unchecked_reading_takes_positions_that_no_game_reaches() -> None:
     sfen = "9/9/2B3B2/9/4k4/9/2B3B2/9/8K b - 1"
-    assert format_sfen(parse_sfen(sfen, SHOGI, check=False), SHOGI) == sfen
+    assert format_sfen(parse_sfen(sfen, SHOGI, strict=False), SHOGI) == sfen
     with pytest.raises(SfenError, match="unknown piece"):
-        parse_sfen("x8/9/9/9/9/9/9/9/9 b - 1", SHOGI, check=False)
+        parse_sfen("x8/9/9/9/9/9/9/9/9 b - 1", SHOGI, strict=False)
 
 
 @pytest.mark.parametrize(

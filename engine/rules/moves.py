@@ -52,11 +52,19 @@ def _parse_dropped(text: str, variant: Variant) -> int:
     return kind
 
 
+def parse_square(name: str, variant: Variant) -> int:
+    """Square of a name such as "7f". Raises MoveError if it is not on the board."""
+    if len(name) != 2:
+        raise MoveError(f"bad square {name!r}: it is written like '7f'")
+    return _parse_square(name, name, variant)
+
+
 def _parse_square(name: str, text: str, variant: Variant) -> int:
     file, rank = "123456789".find(name[0]), RANK_LETTERS.find(name[1])
     if not (0 <= file < variant.width and 0 <= rank < variant.height):
         last = square_name(square_of(variant.width - 1, variant.height - 1))
-        raise MoveError(f"bad square {name!r} in move {text!r}: {variant.name} has 1a to {last}")
+        where = "" if name == text else f" in move {text!r}"
+        raise MoveError(f"bad square {name!r}{where}: {variant.name} has 1a to {last}")
     return square_of(file, rank)
 
 

@@ -316,3 +316,27 @@ def set_position(P: np.void, T: np.void, placement: Placement) -> None:
 def history_is_full(P: np.void) -> bool:
     """True if another search might not fit behind the moves already played."""
     return int(P["ply"]) > MAX_PLIES - 300
+
+
+def forget_history(P: np.void, plies: int) -> np.ndarray:
+    """Drop the oldest `plies` entries of the history to make room; returns them for `recall_history`.
+
+    The position stays the same; repetitions of what was dropped are no longer seen.
+    """
+    left = int(P["ply"]) - plies
+    undo = P["undo"]
+    dropped = undo[:plies].copy()
+    undo[: left + 1] = undo[plies : plies + left + 1].copy()
+    P["ply"] = left
+    P["game_ply"] += plies
+    return dropped
+
+
+def recall_history(P: np.void, dropped: np.ndarray) -> None:
+    """Put entries that `forget_history` returned back in front of the history."""
+    plies, kept = len(dropped), int(P["ply"]) + 1
+    undo = P["undo"]
+    undo[plies : plies + kept] = undo[:kept].copy()
+    undo[:plies] = dropped
+    P["ply"] += plies
+    P["game_ply"] -= plies

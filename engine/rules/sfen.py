@@ -62,10 +62,10 @@ class Placement:
         return self.board.index(king) if king in self.board else NO_SQUARE
 
 
-def parse_sfen(text: str, variant: Variant, check: bool = True) -> Placement:
+def parse_sfen(text: str, variant: Variant, strict: bool = True) -> Placement:
     """Read `board side hands [move number]`. Raises SfenError naming the bad part.
 
-    With check=False the text must still be well formed, but the position may be one that no game reaches.
+    With strict=False the text must still be well formed, but the position may be one that no game reaches.
     """
     fields = text.split()
     if len(fields) not in (3, 4):
@@ -78,7 +78,7 @@ def parse_sfen(text: str, variant: Variant, check: bool = True) -> Placement:
     _parse_hands(fields[2], placement, variant)
     if len(fields) == 4:
         placement.ply = _parse_ply(fields[3])
-    if check:
+    if strict:
         check_placement(placement, variant)
     return placement
 
