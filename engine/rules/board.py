@@ -52,7 +52,16 @@ from engine.rules.svg import board_svg
 from engine.rules.tables import variant_tables
 from engine.rules.variants import Variant, get_variant, handicap_sfen
 
+MOVE_CODES = DROP_BIT << 1  # every move is below
 CHUNK = MAX_PLIES // 4  # plies of history that move out of the way at a time in a very long game
+
+
+def _name(move: int) -> str:
+    """USI text of a move, or its number if it is none."""
+    try:
+        return format_usi(move)
+    except IndexError:
+        return str(int(move))
 
 
 class Move(int):
@@ -241,7 +250,7 @@ class Board:
 
     def is_legal(self, move: int) -> bool:
         """True if a move is legal here."""
-        return bool(is_legal(self._position, self._tables, np.int32(move)))
+        return 0 < move < MOVE_CODES and bool(is_legal(self._position, self._tables, np.int32(move)))
 
     def gives_check(self, move: int) -> bool:
         """True if a legal move gives check. Raises MoveError if it is not legal."""
@@ -256,7 +265,7 @@ class Board:
 
     def _require_legal(self, move: int) -> None:
         if not self.is_legal(move):
-            raise MoveError(f"illegal move {format_usi(move)!r} in {self.sfen()!r}")
+            raise MoveError(f"illegal move {_name(move)!r} in {self.sfen()!r}")
 
     def push(self, move: int) -> None:
         """Play a legal move. Raises MoveError for any other, and leaves the board as it was."""
