@@ -91,6 +91,13 @@ class RunningSearch:
             engine.stop()
         self._answer_if_due()
 
+    def abandon(self) -> None:
+        """End the search for nobody. Takes no lock: a report may hold it, stuck in a pipe that is not read any more."""
+        self._stopped = True
+        engine = self._engine
+        if engine is not None and not self._answered.is_set():
+            engine.stop()
+
     def ponderhit(self, limits: Limits | None, options: OptionValues) -> None:
         """The clock runs now, by these limits or those of `go ponder`; without any limit the move is wanted at once."""
         if not self._limits.ponder:

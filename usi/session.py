@@ -114,7 +114,7 @@ class Session:
             pass  # the GUI is gone, or a person has seen enough
         self._out.close()
         if self._latest is not None:
-            self._latest.stop()
+            self._latest.abandon()
         self._jobs.put(None)
         return 0
 
@@ -330,7 +330,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def run_stdio() -> int:
+def run_stdio(engine_maker: EngineMaker = make_engine) -> int:
     """Serve on this process's own input and output, then leave at once, whatever the other threads do."""
     import locale
     import warnings
@@ -338,7 +338,8 @@ def run_stdio() -> int:
     warnings.simplefilter("ignore")  # nobody reads stderr, and a full pipe would block
     reader, writer = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  a stray print must not reach the GUI
-    session = Session(reader, writer, on_broken=lambda: os._exit(0), code_page=locale.getpreferredencoding(False))
+    code_page = locale.getpreferredencoding(False)
+    session = Session(reader, writer, engine_maker, on_broken=lambda: os._exit(0), code_page=code_page)
     threading.excepthook = lambda args: session.report_crash(args.exc_value)
     code = session.run()
     # No normal exit: it would wait for a compilation, or free memory under a search that still runs.
