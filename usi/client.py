@@ -122,6 +122,7 @@ class UsiEngine:
         self._folder = folder
         self._on_log = on_log
         self._process: subprocess.Popen[bytes] | None = None
+        self._stderr_reader: threading.Thread | None = None
         self._replies: queue.Queue[tuple[float, Reply | None]] = queue.Queue()
         self._started = time.perf_counter()
         self._asked = self._started
@@ -278,8 +279,11 @@ class UsiEngine:
         except OSError as error:
             raise EngineDied(f"cannot start {shlex.join(self.command)}: {error.strerror or error}") from None
         self._started = time.perf_counter()
-        for target in (self._read_stdout, self._read_stderr):
-            threading.Thread(target=target, args=(self._process,), daemon=True).start()
+        targets = (self._read_stdout, self._read_stderr)
+        readers = [threading.Thread(target=target, args=(self._process,), daemon=True) for target in targets]
+        for reader in readers:
+            reader.start()
+        self._stderr_reader = readers[1]
 
     def _read_stdout(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -349,6 +353,8 @@ class UsiEngine:
     def _obituary(self, when: str) -> str:
         process = self._process
         code = process.poll() if process is not None else None
+        if code is not None and self._stderr_reader is not None:
+            self._stderr_reader.join(1.0)  # its last words may still be in the pipe
         text = f"{self.name} ended {when}" + ("" if code is None else f" (exit code {code})")
         stderr = [entry.text for entry in list(self.log) if entry.direction == "!" and entry.text.strip()]
         stderr = [line for line in stderr[-STDERR_LINES_KEPT:] if not line.startswith("process ended")]
