@@ -90,6 +90,13 @@ def test_junk_gets_one_info_string_and_changes_nothing(talk: Conversation, line:
     assert talk.engine.calls == calls
 
 
+def test_a_change_of_game_reaches_the_engine_before_the_other_options(talk: Conversation) -> None:
+    talk.ready()
+    before = len(talk.engine.called("set_option"))
+    talk.ready("setoption name USI_Hash value 5", "setoption name USI_Variant value judkins")
+    assert talk.engine.called("set_option")[before:] == [("variant", "judkins"), ("hash_mb", 5)]
+
+
 def test_a_path_with_blanks_stays_whole_and_an_engines_refusal_is_shown(talk: Conversation) -> None:
     talk.send("setoption name EvalFile value C:\\My Nets\\a  b.bin", "isready")
     said = talk.until("readyok")
@@ -641,6 +648,16 @@ def test_an_engine_that_breaks_is_answered_for(talk: Conversation, word: str) ->
         "checkmate timeout" if "mate" in word else "bestmove resign",
     ]
     assert talk.settle() == []
+
+
+def test_what_an_engine_refuses_is_said_in_its_own_words(talk: Conversation) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise ValueError("searchmoves: '9a9b' is not legal")
+
+    talk.engine.go = refuse  # type: ignore[method-assign]
+    talk.ready()
+    talk.send("go depth 1 searchmoves 9a9b")
+    assert talk.until("bestmove") == ["info string error searchmoves: '9a9b' is not legal", "bestmove resign"]
 
 
 def test_a_search_thread_that_dies_is_answered_with_its_last_move(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from engine.search.limits import Info, Limits, Result
-from usi.client import STOP_TIMEOUT, Answer, EngineError, UsiEngine
-from usi.options import OptionValues
+from usi.client import STOP_TIMEOUT, Answer, EngineError, LogEntry, UsiEngine
 from usi.protocol import Position
 
 POLL_SECONDS = 0.1
 """A wait without a time-out cannot be broken by Ctrl-C on every system."""
+
+OPTIONAL = ("USI_Hash", "Threads", "MultiPV")
+"""Options that are only sent to an engine that declares them."""
 
 OnInfo = Callable[[Info], None]
 
@@ -71,7 +73,11 @@ class UsiThinker:
     """Any USI engine as a subprocess. Raises EngineError when it fails."""
 
     def __init__(
-        self, command: str, variant: str = "shogi", options: dict[str, object] | None = None, log: Any = None
+        self,
+        command: str,
+        variant: str = "shogi",
+        options: dict[str, object] | None = None,
+        log: Callable[[LogEntry], None] | None = None,
     ) -> None:
         self._engine = UsiEngine(command, on_log=log)
         try:
@@ -120,10 +126,6 @@ class UsiThinker:
         self._engine.quit()
 
 
-OPTIONAL = ("USI_Hash", "Threads", "MultiPV")
-"""Options that are only sent to an engine that declares them."""
-
-
 def result_of(answer: Answer, reports: list[Info]) -> Result:
     """A subprocess's answer as our own engine would give it: the last exact report of each line goes with it."""
     infos = [info for info in reports if info.pv]
@@ -145,8 +147,3 @@ def result_of(answer: Answer, reports: list[Info]) -> Result:
 def default_limits(**limits: Any) -> Limits:
     """Limits of a study: no clock, and no time kept back for a GUI."""
     return replace(Limits(network_delay=0, network_delay2=0, minimum_thinking_time=0), **limits)
-
-
-def default_hash_mb() -> int:
-    """The size of the table that a GUI would get."""
-    return OptionValues().number("USI_Hash")

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from engine.search.limits import Info, Limits, Result
+from engine.search.limits import Info, Result
 from usi.commands._arguments import add_engine, add_position, count, read_position
 from usi.protocol import MATE_LENGTH_UNKNOWN, Position
 
@@ -256,6 +256,3 @@ def translate(position: Position, variant: str, moves: list[str], notation: str)
         names.append(board.western(parsed) if notation == "western" else board.japanese(parsed))
         board.push(parsed)
     return names
-
-
-__all__ = ["Limits", "add_parser", "run"]
