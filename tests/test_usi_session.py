@@ -46,7 +46,7 @@ def test_isready_is_answered_once_each_and_builds_the_engine_once(talk: Conversa
     for _ in range(3):
         assert talk.until("readyok")[-1] == "readyok"
     assert talk.said() == []
-    assert talk.made == [("shogi", 1, 256)]
+    assert talk.made == [("shogi", 1)]
 
 
 def test_options_reach_the_engine_at_isready(talk: Conversation) -> None:
@@ -54,8 +54,9 @@ def test_options_reach_the_engine_at_isready(talk: Conversation) -> None:
     talk.send("setoption name UCI_Variant value judkins", "setoption name MultiPV value 4")
     talk.send("setoption name EnteringKingRule value TryRule", "setoption name GenerateAllLegalMoves value true")
     talk.ready()
-    assert talk.made == [("judkins", 3, 32)]
+    assert talk.made == [("judkins", 3)]
     options = dict(talk.engine.called("set_option"))
+    assert options["hash_mb"] == 32
     assert (options["multipv"], options["impasse_rule"], options["all_moves"]) == (4, "TryRule", True)
 
 
@@ -357,7 +358,7 @@ def test_go_while_searching_is_stop_and_go(talk: Conversation) -> None:
 def test_go_without_isready_builds_the_engine_first(talk: Conversation) -> None:
     talk.send("position startpos moves 7g7f", "go depth 1")
     assert talk.answer().startswith("bestmove 7g7f")
-    assert talk.made == [("shogi", 1, 256)]
+    assert talk.made == [("shogi", 1)]
 
 
 def test_isready_during_a_search_does_not_disturb_it(talk: Conversation) -> None:

@@ -24,6 +24,7 @@ class Thinker(Protocol):
     """Thinks about one position at a time; Ctrl-C ends the thinking and keeps what was found."""
 
     name: str
+    notes: list[str]
 
     def think(self, position: Position, limits: Limits, on_info: OnInfo) -> Result: ...
 
@@ -40,9 +41,12 @@ class OwnThinker:
     def __init__(self, variant: str = "shogi", threads: int = 1, hash_mb: int = 256, **settings: Any) -> None:
         from usi.session import make_engine
 
-        self._engine = make_engine(variant, threads, hash_mb)
-        for name, value in settings.items():
-            self._engine.set_option(name, value)
+        self._engine = make_engine(variant, threads)
+        self.notes: list[str] = []  # what the engine did otherwise than asked, such as a smaller table
+        for name, value in {"hash_mb": hash_mb, **settings}.items():
+            note = self._engine.set_option(name, value)
+            if note:
+                self.notes.append(note)
 
     def new_game(self) -> None:
         """Forget earlier searches."""
@@ -80,6 +84,7 @@ class UsiThinker:
         log: Callable[[LogEntry], None] | None = None,
     ) -> None:
         self._engine = UsiEngine(command, on_log=log)
+        self.notes: list[str] = []
         try:
             self._engine.start()
             self._choose_variant(variant)

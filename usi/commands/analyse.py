@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = choose_report(arguments, position)
     thinker = make_thinker(arguments)
     try:
+        for note in thinker.notes:
+            print(f"narikin: {note}", file=sys.stderr)
         with report:
             result = thinker.think(position, limits, report.show)
             report.end(result)
