@@ -48,7 +48,6 @@ from engine.rules.layout import (
     PAWN,
     POSITION,
     new_record,
-    offset_of,
     position_type,
     record_address,
     shared_type,
@@ -72,7 +71,7 @@ DEFAULT_FV_SCALE = 16
 LONGEST_WALK = 6  # plies that it pays to catch up on; past that a refresh is cheaper
 
 BOARD_WORDS = POSITION["board"].itemsize // 8
-BOARD_OFFSET = offset_of(POSITION, "board")
+BOARD_OFFSET = POSITION.fields["board"][1]
 SLOTS = 320  # plies of a search line that keep accumulators; the last slot serves all others
 SPARE = SLOTS - 1
 LIST_BYTES = 2048  # addresses of up to 256 rows
@@ -209,15 +208,9 @@ slots_at = number_of(lambda shape: shape.slots_at)
 numbers_of = number_of(lambda shape: shape.numbers)
 is_relative = number_of(lambda shape: shape.planes > 1)
 is_mirrored = number_of(lambda shape: shape.planes == HALF_FILES * FRAME)
-
-
-def _start_of(part: str) -> Any:
-    """Jitted `f(shape)`: where a part of the dense layers starts, in bytes."""
-    return number_of(lambda shape: shape.offsets()[part])
-
-
 bias_1_at, weights_1_at, bias_2_at, weights_2_at, bias_3_at, weights_3_at = (
-    _start_of(part) for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
+    number_of(lambda shape, part=part: shape.offsets()[part])
+    for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
 )
 tile_of = static_of(lambda shape: Vector(16, shape.tile))
 layer_1_of = static_of(lambda shape: shape.layer_1)

@@ -31,7 +31,6 @@ from engine.rules.layout import (
     PROMOTE_BIT,
     ROOK,
     UNDO,
-    offset_of,
     position_type,
     tables_type,
 )
@@ -57,7 +56,7 @@ from engine.rules.position import (
 from engine.rules.variants import Variant
 from scripts.random_games import Walker, random_walk, start_sfens
 
-HEAD_BYTES = offset_of(POSITION, "undo")
+HEAD_BYTES = POSITION.fields["undo"][1]
 UNDO_BYTES = UNDO.itemsize
 ALL_CODES = 1 << 16
 

@@ -118,3 +118,54 @@ def lowest_bit(typingctx: Any, word: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def multiply_high(typingctx: Any, a: Any, b: Any) -> Any:
+    """Upper 64 bits of the product of two uint64: maps a 64-bit hash evenly onto 0 .. b-1."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), I64)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+def _address_call(builder: Any, args: Any) -> Any:
+    """Call a function of 64-bit words that returns one, given its address and its arguments."""
+    function_type = ir.FunctionType(I64, [I64] * (len(args) - 1))
+    return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+
+
+@intrinsic
+def call_search(
+    typingctx: Any,
+    function: Any,
+    position: Any,
+    tables: Any,
+    shared: Any,
+    worker: Any,
+    ply: Any,
+    alpha: Any,
+    beta: Any,
+    depth: Any,
+    kind: Any,
+) -> Any:
+    """Call a search function at an address: four record addresses (uint64) and five int64, giving int64.
+
+    Functions that recurse call each other this way, so that each is compiled once and the disk cache never sees a cycle.
+    """
+    word, number = types.uint64, types.int64
+    signature = number(word, word, word, word, word, number, number, number, number, number)
+    return signature, lambda context, builder, sig, args: _address_call(builder, args)
+
+
+@intrinsic
+def call_picker(
+    typingctx: Any, function: Any, position: Any, tables: Any, worker: Any, index: Any, ply: Any, flags: Any
+) -> Any:
+    """Call a move picker at an address: three record addresses (uint64) and three int64, giving int64."""
+    word, number = types.uint64, types.int64
+    signature = number(word, word, word, word, number, number, number)
+    return signature, lambda context, builder, sig, args: _address_call(builder, args)

@@ -1,0 +1,370 @@
+"""The Python face of the search: set options and a position, go, hear reports, get a result.
+
+    engine = Engine("shogi")
+    engine.set_position(None, ["7g7f", "3c3d"])
+    print(engine.search(Limits(depth=12)).bestmove)
+
+Making an Engine loads or compiles the jitted code. One search runs at a time; `stop` and `ponderhit` may come from any
+thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.rules.endings import DECLARED, declaration
+from engine.rules.impasse import DEFAULT_RULE, IMPASSE_RULES, entering_points
+from engine.rules.layout import MAX_PLIES, SHARED, new_record
+from engine.rules.movegen import is_legal
+from engine.rules.moves import MoveError, format_usi, parse_usi
+from engine.rules.position import make_move, set_position
+from engine.rules.sfen import Placement, SfenError, parse_sfen
+from engine.rules.tables import variant_tables
+from engine.rules.variants import get_variant
+from engine.search.hash_table import AGES, HashTable
+from engine.search.history import prepare_worker
+from engine.search.layout import MAX_PLY
+from engine.search.limits import Info, Limits, Result
+from engine.search.parameters import SWITCHES, find_parameter
+from engine.search.thinking import Thinking
+from engine.search.workers import Worker
+from eval import Evaluation, load_evaluation
+
+OnInfo = Callable[[Info], None]
+OnDone = Callable[[Result], None]
+
+ROOM_FOR_SEARCH = MAX_PLY + 48  # undo entries kept free behind the game
+KEPT_HISTORY = 1024  # plies of a very long game that are forgotten at once when the undo stack is full
+MAX_THREADS = 512
+
+
+class PositionError(ValueError):
+    """A position or move that cannot be taken; the text names the bad token."""
+
+
+class Engine:
+    """A searcher for one variant at a time."""
+
+    def __init__(self, variant: str = "shogi", threads: int = 1, hash_mb: int = 64) -> None:
+        self._control = threading.RLock()
+        self._thinking: Thinking | None = None
+        self._stop_flag = np.zeros(16, dtype=np.int64)
+        self.shared: Any = new_record(SHARED)
+        self.shared["stop"] = self._stop_flag.ctypes.data
+        self._hash = HashTable(max(1, hash_mb))
+        self._attach_hash()
+        self._threads = threads
+        self._eval_file: str | None = None
+        self._fv_scale = 0
+        self._rule = DEFAULT_RULE
+        self._all_moves = False
+        self.multipv = 1
+        self.previous_score: int | None = None
+        self._settings: dict[str, int] = {}
+        self.workers: list[Worker] = []
+        self._set_variant(variant)
+
+    # ------------------------------------------------ options
+
+    def set_option(self, name: str, value: Any) -> str | None:
+        """Change a setting; returns a note for the user when something was done differently from what was asked.
+
+        Names: threads, hash_mb, multipv, variant, impasse_rule, max_moves (also max_moves_to_draw), draw_value_black,
+        draw_value_white, all_moves, eval_file, fv_scale, parameter.NAME and switch.NAME (see parameters.py).
+        Raises ValueError with a clear text; then the old setting stays.
+        """
+        with self._control:
+            self._require_idle()
+            group, _, rest = name.partition(".")
+            if rest:
+                return self._set_search_number(group, rest, int(value))
+            setter = getattr(self, f"_set_{name}", None)
+            if setter is None:
+                raise ValueError(f"unknown engine setting: {name}")
+            note: str | None = setter(value)
+            return note
+
+    def _set_threads(self, value: int) -> None:
+        if not 1 <= value <= MAX_THREADS:
+            raise ValueError(f"threads: {value} is not within 1 to {MAX_THREADS}")
+        self._threads = value
+        del self.workers[value:]
+        while len(self.workers) < value:
+            self._add_worker()
+
+    def _set_hash_mb(self, value: int) -> str | None:
+        if value < 1:
+            raise ValueError(f"hash_mb: {value} is less than 1")
+        self._hash.resize(value)
+        self._attach_hash()
+        if self._hash.megabytes < value:
+            return f"hash table cut down from {value} MB to {self._hash.megabytes} MB: more does not fit in memory"
+        return None
+
+    def _attach_hash(self) -> None:
+        self.shared["hash_table"] = self._hash.address
+        self.shared["hash_clusters"] = self._hash.clusters
+
+    def _set_multipv(self, value: int) -> None:
+        if value < 1:
+            raise ValueError(f"multipv: {value} is less than 1")
+        self.multipv = value
+
+    def _set_variant(self, value: str) -> None:
+        self.variant = get_variant(value)
+        self.tables = variant_tables(value)
+        self._load_evaluation()
+        self.workers = []
+        self._set_threads(self._threads)
+        self.set_position(None, [])
+
+    def _set_eval_file(self, value: str | None) -> str | None:
+        before = self._eval_file
+        self._eval_file = value or None
+        return self._reload_evaluation("_eval_file", before)
+
+    def _set_fv_scale(self, value: int) -> str | None:
+        before = self._fv_scale
+        self._fv_scale = value
+        return self._reload_evaluation("_fv_scale", before)
+
+    def _reload_evaluation(self, attribute: str, before: Any) -> str | None:
+        """Load by the settings as they are now; on failure put the old one back and raise."""
+        try:
+            self._load_evaluation()
+        except ValueError:
+            setattr(self, attribute, before)
+            raise
+        for worker in self.workers:
+            worker.evaluation_memory = self.evaluation.new_thread(worker.position)
+            prepare_worker(worker.record, self.tables)
+        self._hash.clear()
+        return None
+
+    def _load_evaluation(self) -> None:
+        evaluation: Evaluation = load_evaluation(self._eval_file, self.variant.name, self._fv_scale or None)
+        evaluation.attach(self.shared)
+        self.evaluation = evaluation
+
+    def _set_impasse_rule(self, value: str) -> None:
+        if value not in IMPASSE_RULES:
+            raise ValueError(f"impasse_rule: {value!r} is none of {', '.join(IMPASSE_RULES)}")
+        self._rule = value
+        self._apply_rule()
+
+    def _apply_rule(self) -> None:
+        self.shared["impasse_rule"] = IMPASSE_RULES.index(self._rule)
+        self.shared["impasse_points"] = entering_points(self.variant, self._placement, self._rule)
+
+    def _set_max_moves(self, value: int) -> None:
+        self.shared["max_moves"] = max(0, value)
+
+    _set_max_moves_to_draw = _set_max_moves
+
+    def _set_draw_value_black(self, value: int) -> None:
+        self.shared["draw_value"][0] = value
+
+    def _set_draw_value_white(self, value: int) -> None:
+        self.shared["draw_value"][1] = value
+
+    def _set_all_moves(self, value: bool) -> None:
+        self._all_moves = bool(value)
+
+    def _set_search_number(self, group: str, name: str, value: int) -> None:
+        """One of parameters.py: `parameter.NAME` to a number, `switch.NAME` to 0 or 1."""
+        if group == "parameter":
+            find_parameter(name)
+        elif group != "switch" or name not in SWITCHES:
+            raise ValueError(f"unknown engine setting: {group}.{name}")
+        self._settings[f"{group}.{name}"] = value
+        for worker in self.workers:
+            self._apply_numbers(worker)
+
+    def _apply_numbers(self, worker: Worker) -> None:
+        parameters = worker.record["parameters"]
+        for key, value in self._settings.items():
+            group, _, name = key.partition(".")
+            if group == "parameter":
+                parameters[name] = value
+            elif value:
+                parameters["switches"] |= SWITCHES[name]
+            else:
+                parameters["switches"] &= ~SWITCHES[name]
+        prepare_worker(worker.record, self.tables)
+
+    def _add_worker(self) -> None:
+        worker = Worker(len(self.workers), self.tables, self.shared)
+        worker.evaluation_memory = self.evaluation.new_thread(worker.position)
+        self._apply_numbers(worker)
+        if self.workers:
+            worker.copy_position(self.workers[0])
+        self.workers.append(worker)
+
+    # ------------------------------------------------ game and position
+
+    def new_game(self) -> None:
+        """Forget everything earlier searches found, so that the next ones do not depend on them."""
+        with self._control:
+            self._require_idle()
+            self._hash.clear()
+            self.shared["hash_age"] = 0
+            self.previous_score = None
+            for worker in self.workers:
+                worker.new_game()
+
+    def clear_hash(self) -> None:
+        """The same as `new_game`."""
+        self.new_game()
+
+    def set_position(self, sfen: str | None, moves: list[str]) -> None:
+        """Set the position for the next search: the variant's start (None) or an SFEN, and the moves from there.
+
+        A position that only adds moves to the last one is played on from that. Raises PositionError naming the bad
+        token; then there is the start position of the last good SFEN, and the caller should set another one.
+        """
+        with self._control:
+            self._require_idle()
+            known = getattr(self, "_game", None)
+            if known and known[0] == sfen and moves[: len(known[1])] == known[1]:
+                played = len(known[1])
+            else:
+                played = 0
+                self._set_up(sfen)
+            self._game: tuple[str | None, list[str]] | None = None
+            for number in range(played, len(moves)):
+                self._play(moves[number], number)
+            self._game = (sfen, list(moves))
+
+    def _set_up(self, sfen: str | None) -> None:
+        try:
+            self._placement: Placement = parse_sfen(sfen or self.variant.start_sfen, self.variant)
+        except SfenError as error:
+            raise PositionError(str(error)) from error
+        set_position(self.workers[0].position, self.tables, self._placement)
+        self._apply_rule()
+
+    def _play(self, text: str, index: int) -> None:
+        position = self.workers[0].position
+        try:
+            move = parse_usi(text, self.variant)
+        except MoveError as error:
+            raise PositionError(f"move {index + 1}: {error}") from error
+        if not is_legal(position, self.tables, np.int32(move)):
+            raise PositionError(f"move {index + 1}: {text!r} is not legal")
+        if int(position["ply"]) + ROOM_FOR_SEARCH >= MAX_PLIES:
+            forget_old_moves(position)
+        make_move(position, self.tables, np.int32(move))
+
+    # ------------------------------------------------ searching
+
+    def go(self, limits: Limits, on_info: OnInfo | None, on_done: OnDone) -> None:
+        """Start a search and return at once. `on_done` is called exactly once, from another thread.
+
+        An infinite search and one that ponders end only by `stop` (or, pondering, after `ponderhit`).
+        Raises PositionError for a bad `searchmoves`, RuntimeError while another search runs.
+        """
+        with self._control:
+            self._require_idle()
+            moves = self._search_moves(limits.searchmoves)
+            position = self.workers[0].position
+            position["all_moves"] = int(self._all_moves or limits.mate is not None)
+            for worker in self.workers[1:]:
+                worker.copy_position(self.workers[0])
+            self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES
+            self._stop_flag[0] = 0
+            thinking = Thinking(self, limits, moves, on_info or _ignore, on_done)
+            self._thinking = thinking
+        thinking.start()
+
+    def search(self, limits: Limits, on_info: OnInfo | None = None) -> Result:
+        """Search and wait for the result; reports come in another thread."""
+        results: list[Result] = []
+        done = threading.Event()
+
+        def finish(result: Result) -> None:
+            results.append(result)
+            done.set()
+
+        self.go(limits, on_info, finish)
+        try:
+            while not done.wait(0.5):  # a wait without time-out would block Ctrl-C on Windows
+                pass
+        except BaseException:
+            self.stop()
+            done.wait()
+            raise
+        return results[0]
+
+    def stop(self) -> None:
+        """End the running search; its `on_done` follows. Without a search nothing happens."""
+        thinking = self._thinking
+        if thinking is not None:
+            thinking.stop()
+
+    def ponderhit(self, limits: Limits | None = None) -> None:
+        """The opponent played the expected move: the clock runs from now, by new limits if some are given."""
+        thinking = self._thinking
+        if thinking is not None:
+            thinking.ponderhit(limits)
+
+    @property
+    def is_searching(self) -> bool:
+        """True from `go` until shortly before its `on_done`."""
+        thinking = self._thinking
+        return thinking is not None and not thinking.finished
+
+    def _require_idle(self) -> None:
+        if self.is_searching:
+            raise RuntimeError("a search is running")
+
+    def _search_moves(self, texts: list[str]) -> list[int] | None:
+        """Root moves asked for, None = all. Repeated ones count once."""
+        if not texts:
+            return None
+        moves = []
+        for text in texts:
+            try:
+                move = parse_usi(text, self.variant)
+            except MoveError as error:
+                raise PositionError(f"searchmoves: {error}") from error
+            if not is_legal(self.workers[0].position, self.tables, np.int32(move)):
+                raise PositionError(f"searchmoves: {text!r} is not legal")
+            moves.append(move)
+        return list(dict.fromkeys(moves))
+
+    # ------------------------------------------------ for the running search
+
+    def raise_stop_flag(self) -> None:
+        """Make all search threads return."""
+        self._stop_flag[0] = 1
+
+    def lower_stop_flag(self) -> None:
+        """Let them run."""
+        self._stop_flag[0] = 0
+
+    def hashfull(self) -> int:
+        """Permille of the table written by the running search."""
+        return self._hash.hashfull(int(self.shared["hash_age"]))
+
+    def declaration(self) -> str | None:
+        """ "win", or the winning king move of the try rule, if the side to move may end the game now; else None."""
+        found = int(declaration(self.workers[0].position, self.tables, self.shared))
+        if found == 0:
+            return None
+        return "win" if found == DECLARED else format_usi(found)
+
+
+def forget_old_moves(position: np.void) -> None:
+    """Drop the oldest part of a very long game's history, so that there is room for more."""
+    undo = position["undo"]
+    undo[: MAX_PLIES - KEPT_HISTORY] = undo[KEPT_HISTORY:].copy()
+    position["ply"] -= KEPT_HISTORY
+    position["game_ply"] += KEPT_HISTORY
+
+
+def _ignore(info: Info) -> None:
+    """Reports that nobody wants."""
