@@ -164,6 +164,7 @@ def read_network(path: str | Path) -> Network:
 
 def parse_network(raw: np.ndarray) -> Network:
     """A network from the bytes of its file (uint8). Raises NetworkError."""
+    raw = np.require(raw, np.uint8, ["C", "W"])  # as the compiled decoder wants it
     if len(raw) < 16:
         raise NetworkError(f"found {len(raw)} bytes, too few for a network file; {READABLE}")
     version, file_hash, length = struct.unpack("<III", raw[:12].tobytes())

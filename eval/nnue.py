@@ -28,8 +28,12 @@ from engine.native.simd import (
     clip,
     dot,
     fold,
+    lane,
     load,
+    multiply,
+    shift_left,
     shift_right,
+    shift_right_unsigned,
     spread,
     store,
     subtract,
@@ -124,10 +128,15 @@ class Shape:
     planes: int
     numbers: int
     width: int
-    outputs_1: int
-    hidden_1: int
+    outputs_1: int  # of the first dense layer, the shortcut included
+    hidden_1: int  # of these, the ones that go on to the second
     hidden_2: int
-    stacks: int
+    stacks: int  # 1: classic layers
+
+    @property
+    def stacked(self) -> bool:
+        """Pairwise products and squares (SFNN) instead of the classic layers."""
+        return self.stacks > 1
 
     @property
     def half(self) -> int:
@@ -142,12 +151,12 @@ class Shape:
     @property
     def layer_1(self) -> Layer:
         """The first dense layer."""
-        return Layer(2 * self.width, self.outputs_1)
+        return Layer(self.width if self.stacked else 2 * self.width, self.outputs_1)
 
     @property
     def layer_2(self) -> Layer:
-        """The second dense layer."""
-        return Layer(self.hidden_1, self.hidden_2)
+        """The second dense layer. In stacked networks it takes all outputs twice; those left out have zero weights."""
+        return Layer(2 * self.outputs_1 if self.stacked else self.hidden_1, self.hidden_2)
 
     @property
     def entry(self) -> int:
@@ -208,11 +217,16 @@ slots_at = number_of(lambda shape: shape.slots_at)
 numbers_of = number_of(lambda shape: shape.numbers)
 is_relative = number_of(lambda shape: shape.planes > 1)
 is_mirrored = number_of(lambda shape: shape.planes == HALF_FILES * FRAME)
+has_shortcut = number_of(lambda shape: shape.outputs_1 != shape.hidden_1)
+outputs_1_of = number_of(lambda shape: shape.outputs_1)
+stack_bytes = number_of(lambda shape: shape.offsets()["end"])
 bias_1_at, weights_1_at, bias_2_at, weights_2_at, bias_3_at, weights_3_at = (
     number_of(lambda shape, part=part: shape.offsets()[part])
     for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
 )
 tile_of = static_of(lambda shape: Vector(16, shape.tile))
+pair_tile_of = static_of(lambda shape: Vector(16, int(np.gcd(shape.width // 2, shape.tile))))
+pair_tile_bytes = number_of(lambda shape: 2 * np.gcd(shape.width // 2, shape.tile))
 layer_1_of = static_of(lambda shape: shape.layer_1)
 layer_2_of = static_of(lambda shape: shape.layer_2)
 last_bytes_of = static_of(lambda shape: Vector(8, shape.hidden_2))
@@ -533,25 +547,83 @@ def classic_output(shape, N, A, own, other):
 
 
 @inline
-def classic_score(shape, position, shared):
-    """Score of a classic network for the side to move; material alone if the thread was given no accumulators."""
-    P, C = position_at(position), shared_at(shared)
-    N, A = network_at(C.network), P.accumulators
-    if A == 0:
-        return material_score(P)
+def pair_products(shape, accumulator, target):
+    """width / 2 bytes at `target`: products of the two halves of an accumulator, which counts in half units here."""
+    at = np.uint64(0)
+    while at < width_of(shape):
+        first = load(pair_tile_of(shape), accumulator + at)
+        second = load(pair_tile_of(shape), accumulator + width_of(shape) + at)
+        first, second = clip(shift_left(first, 1), 0, 254), clip(shift_left(second, 1), 0, 254)
+        store(target + (at >> np.uint64(1)), to_bytes(shift_right_unsigned(multiply(first, second), 9)))
+        at += pair_tile_bytes(shape)
+
+
+@inline
+def squares_of(sums):
+    """Squared activation: min(127, sum * sum >> 19) as bytes; beyond the clip the square is above 127 all the more."""
+    sums = clip(sums, -16384, 16384)
+    return to_bytes(clip(shift_right(multiply(sums, sums), 19), 0, 127))
+
+
+@inline
+def stack_of(N, P):
+    """Which stack serves the position, by the thirds of the board (far end first) where the kings stand."""
+    side, king = np.uint64(P.side), np.uint64(P.king[np.uint64(P.side)])
+    own = np.uint64(N.oriented[side, king]) % np.uint64(FRAME) // np.uint64(3)
+    side, king = np.uint64(P.side ^ 1), np.uint64(P.king[np.uint64(P.side ^ 1)])
+    return np.uint64(3) * own + np.uint64(N.oriented[side, king]) % np.uint64(FRAME) // np.uint64(3)
+
+
+@inline
+def stacked_output(shape, N, A, number, own, other):
+    """Output of stack `number` of a stacked network for both accumulators."""
+    pair_products(shape, own, A)
+    pair_products(shape, other, A + (width_of(shape) >> np.uint64(1)))
+    stack = N.dense + number * stack_bytes(shape)
+    hidden = A + np.uint64(2) * width_of(shape)
+    sums = dense_sums(layer_1_of(shape), A, stack + weights_1_at(shape), stack + bias_1_at(shape))
+    store(hidden, squares_of(sums))
+    store(hidden + outputs_1_of(shape), activate(sums))
+    skipping = lane(sums, np.int64(outputs_1_of(shape)) - 1) if has_shortcut(shape) else np.int64(0)
+    sums = dense_sums(layer_2_of(shape), hidden, stack + weights_2_at(shape), stack + bias_2_at(shape))
+    return last_sum(shape, stack, activate(sums)) + skipping
+
+
+@inline
+def classic_score(shape, P, N, A):
+    """Score of a classic network for the side to move."""
     own = current_accumulator(shape, P, N, A, P.side)
     other = current_accumulator(shape, P, N, A, P.side ^ 1)
     return to_score(N, classic_output(shape, N, A, own, other))
 
 
+@inline
+def stacked_score(shape, P, N, A):
+    """Score of a stacked network for the side to move."""
+    own = current_accumulator(shape, P, N, A, P.side)
+    other = current_accumulator(shape, P, N, A, P.side ^ 1)
+    return to_score(N, stacked_output(shape, N, A, stack_of(N, P), own, other))
+
+
 def compile_evaluation(shape: Shape) -> Any:
-    """The evaluation compiled for a shape (or loaded from the cache); its `address` goes into SHARED.evaluate."""
+    """The evaluation compiled for a shape (or loaded from the cache); its `address` goes into SHARED.evaluate.
 
-    @address_kernel(evaluation_signature)
-    def evaluate(position, tables, shared):
-        return classic_score(shape, position, shared)
+    A thread that was given no accumulators gets the material sum.
+    """
 
-    return evaluate
+    def evaluate_classic(position, tables, shared):
+        P = position_at(position)
+        if P.accumulators == 0:
+            return material_score(P)
+        return classic_score(shape, P, network_at(shared_at(shared).network), P.accumulators)
+
+    def evaluate_stacked(position, tables, shared):
+        P = position_at(position)
+        if P.accumulators == 0:
+            return material_score(P)
+        return stacked_score(shape, P, network_at(shared_at(shared).network), P.accumulators)
+
+    return address_kernel(evaluation_signature)(evaluate_stacked if shape.stacked else evaluate_classic)
 
 
 # ---- Python's side ----
@@ -562,6 +634,13 @@ def shape_of(network: Network) -> Shape:
     features = network.features
     sizes = network.width, network.outputs_1, network.hidden_1, network.hidden_2
     return Shape(features.planes, features.numbers, *sizes, len(network.stacks))
+
+
+def _with_shortcut(shape: Shape, weights: np.ndarray) -> np.ndarray:
+    """Weights of the second layer of a stacked network with zero columns for what skips it."""
+    whole = np.zeros((weights.shape[0], 2, shape.outputs_1), np.int8)
+    whole[:, :, : shape.hidden_1] = weights.reshape(-1, 2, shape.hidden_1)
+    return whole.reshape(weights.shape[0], -1)
 
 
 def _grouped(weights: np.ndarray) -> np.ndarray:
@@ -580,7 +659,7 @@ def pack_dense(shape: Shape, stacks: list[Dense]) -> np.ndarray:
             "bias_1": dense.bias_1,
             "weights_1": _grouped(dense.weights_1),
             "bias_2": dense.bias_2,
-            "weights_2": _grouped(dense.weights_2),
+            "weights_2": _grouped(_with_shortcut(shape, dense.weights_2) if shape.stacked else dense.weights_2),
             "bias_3": dense.bias_3,
             "weights_3": dense.weights_3,
         }

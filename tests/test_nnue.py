@@ -18,7 +18,7 @@ from engine.rules.sfen import parse_sfen
 from engine.rules.variants import get_variant
 from eval import Evaluation, load_evaluation, network_evaluation
 from eval.features import HALF_KP, K_P, SHOGI_PIECES, FeatureSet, active_rows, variant_orientation
-from eval.network_file import Network
+from eval.network_file import Network, parse_network
 
 SCORES = Path(__file__).parent / "data" / "nnue_scores.tsv"
 
@@ -40,7 +40,7 @@ class Player:
         self.memory = evaluation.new_thread(self.position)
 
     def set(self, sfen: str) -> None:
-        set_position(self.position, self.tables, parse_sfen(sfen, get_variant(self.evaluation.variant)))
+        set_position(self.position, self.tables, parse_sfen(sfen, get_variant(self.evaluation.variant), check=False))
 
     def score(self) -> int:
         return self.evaluation.score(self.position)
@@ -77,24 +77,74 @@ def test_classic_scores_equal_yaneuraou(kind: str, classic: Callable[[str], Path
                 assert player.score() == score, sfen
 
 
-def plain_score(network: Network, player: Player) -> int:
-    """A classic network's score at FV_SCALE 16, straight from the definition."""
+STACKED = {  # network of the table: arguments of random_networks.stacked_file
+    "small": (
+        73305,
+        128,
+        16,
+        32,
+        "Features=HalfKA_hm2(Friend)[73305->128x2],Network=SFNN_HALFKAHM2_128_15_32_K3K3{LayerStack=9}",
+    ),
+    "1536": (73305, 1536, 16, 32, "Features=HalfKA_hm2(Friend)[73305->1536x2],Network=SFNN-1536{LayerStack=9}"),
+    "1024": (131949, 1024, 8, 64, "Features=HalfKA2(Friend)[131949->1024x2],Network=SFNN_HALFKA2_1024_7_64_K3K3"),
+    "torture": (73305, 1536, 16, 32, "Features=HalfKA(Friend)[73305->1536x2],Network=whatever", 2, True),
+}
+
+
+def stacked(name: str) -> Network:
+    return parse_network(np.frombuffer(random_networks.stacked_file(*STACKED[name]), np.uint8))
+
+
+@pytest.mark.parametrize("name", STACKED)
+def test_stacked_scores_equal_yaneuraou(name: str) -> None:
+    rows = golden(name)
+    player = Player(network_evaluation(stacked(name), "shogi", rows[0][0]))
+    for _, score, sfen in rows:
+        player.set(sfen)
+        assert player.score() == score, sfen
+
+
+def accumulator(network: Network, player: Player, perspective: int) -> np.ndarray:
+    """Sum of the active rows and the bias of one player, straight from the definition (int64)."""
     position, oriented = player.position, variant_orientation(player.tables)
     hands = [
         [0] + [int(hand >> HAND_SHIFT[kind] & HAND_MASK[kind]) for kind in range(1, 8)] for hand in position["hand"]
     ]
     pieces = SHOGI_PIECES if player.evaluation.variant == "shogi" else 0
-    halves = []
-    for perspective in (int(position["side"]), 1 - int(position["side"])):
-        board = [int(piece) for piece in position["board"][:81]]
-        rows = active_rows(network.features, board, hands, perspective, oriented, pieces)
-        total = network.bias.astype(np.int64) + network.rows[rows].astype(np.int64).sum(axis=0)
-        halves.append(np.clip((total + 2**15) % 2**16 - 2**15, 0, 127))
+    board = [int(piece) for piece in position["board"][:81]]
+    rows = active_rows(network.features, board, hands, perspective, oriented, pieces)
+    return network.bias.astype(np.int64) + network.rows[rows].astype(np.int64).sum(axis=0)
+
+
+def plain_score(network: Network, player: Player) -> int:
+    """A network's score at FV_SCALE 16, straight from the definition."""
+    side = int(player.position["side"])
+    sums = [wrapped(accumulator(network, player, perspective)) for perspective in (side, 1 - side)]
+    if network.stacked:
+        return plain_stacked_score(network, player, sums)
+    x = np.clip(np.concatenate(sums), 0, 127)
     dense = network.stacks[0]
-    x = np.concatenate(halves)
     for bias, weights in ((dense.bias_1, dense.weights_1), (dense.bias_2, dense.weights_2)):
         x = np.clip(weights.astype(np.int64) @ x + bias >> 6, 0, 127)
     return int(int((dense.weights_3.astype(np.int64) @ x + dense.bias_3)[0]) / 16)
+
+
+def wrapped(values: np.ndarray) -> np.ndarray:
+    return (values + 2**15) % 2**16 - 2**15
+
+
+def plain_stacked_score(network: Network, player: Player, sums: list[np.ndarray]) -> int:
+    side, kings, half = int(player.position["side"]), player.position["king"], network.width // 2
+    halves = [np.clip(wrapped(2 * values), 0, 254) for values in sums]
+    x = np.concatenate([values[:half] * values[half:] >> 9 for values in halves])
+    third = [(int(kings[0]) % 9) // 3, (80 - int(kings[1])) % 9 // 3]
+    dense = network.stacks[3 * third[side] + third[1 - side]]
+    sums_1 = dense.weights_1.astype(np.int64) @ x + dense.bias_1
+    h = sums_1[: network.hidden_1]
+    y = np.concatenate([np.minimum(127, h * h >> 19), np.clip(h >> 6, 0, 127)])
+    y = np.clip(dense.weights_2.astype(np.int64) @ y + dense.bias_2 >> 6, 0, 127)
+    skipping = int(sums_1[-1]) if network.outputs_1 > network.hidden_1 else 0
+    return int((int((dense.weights_3.astype(np.int64) @ y + dense.bias_3)[0]) + skipping) / 16)
 
 
 class Walk:
@@ -189,7 +239,7 @@ def walk_everywhere(network: Network, variant: str, positions: int) -> Walk:
             if walk.random.random() < 0.6:
                 by_the_way, anew = walk.scores()
                 assert by_the_way == anew
-                if compared % 100 == 0 and not network.stacked:
+                if compared % 100 == 0:
                     assert anew == plain_score(network, player)
                 compared += 1
     return walk
@@ -202,6 +252,17 @@ def test_moves_lead_to_the_scores_of_the_positions(features: FeatureSet, width: 
     network = random_networks.any_classic(features, width, *hidden, planes=min(7, features.planes))
     walk = walk_everywhere(network, "shogi", 4000)
     assert min(walk.seen.values()) > 50, walk.seen
+
+
+@pytest.mark.parametrize("text", ["128_15_32", "128_16_32"])
+def test_moves_lead_to_the_scores_of_the_positions_in_stacked_networks(text: str) -> None:
+    inputs, width, outputs, hidden, description = STACKED["small"]
+    description = description.replace("128_15_32", text)
+    file = random_networks.stacked_file(inputs, width, outputs, hidden, description)
+    network = parse_network(np.frombuffer(file, np.uint8))
+    assert network.name == f"HalfKA_hm2 128x2-{text[4:6]}-32 k3k3"
+    walk = walk_everywhere(network, "shogi", 2000)
+    assert min(walk.seen.values()) > 20, walk.seen
 
 
 @pytest.mark.parametrize("variant", ["judkins", "minishogi"])
