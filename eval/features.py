@@ -53,7 +53,7 @@ SHOGI_PIECES = 38  # without the kings; missing ones hold number 0
 FRAME = 9  # files and ranks of the frame that every board lies in
 HALF_FILES = 5  # files of the king after mirroring
 
-HAND_ORDER = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP: 2, ROOK: 2}  # type: pieces in the box
+HAND_ORDER = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP: 2, ROOK: 2}  # by type: pieces in the box
 BOARD_ORDER = (PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, HORSE, ROOK, DRAGON, KING)
 ABSENT = -(1 << 14)  # start of a block that a feature set does not have: the sum with any square is negative
 

@@ -268,7 +268,7 @@ def _same_name(claimed: str, features: FeatureSet) -> bool:
 
 
 @kernel(int64(uint8[::1], int16[::1]))
-def decode_leb128(packed, values):
+def decode_leb128(packed: np.ndarray, values: np.ndarray) -> np.int64:
     """Signed LEB128 numbers to int16 (modulo 2**16); the bytes taken, or -1 if a number is too long."""
     at = np.uint64(0)
     for index in range(np.uint64(len(values))):

@@ -52,6 +52,7 @@ from engine.rules.layout import (
     PAWN,
     POSITION,
     new_record,
+    offset_of,
     position_type,
     record_address,
     shared_type,
@@ -75,7 +76,7 @@ DEFAULT_FV_SCALE = 16
 LONGEST_WALK = 6  # plies that it pays to catch up on; past that a refresh is cheaper
 
 BOARD_WORDS = POSITION["board"].itemsize // 8
-BOARD_OFFSET = POSITION.fields["board"][1]
+BOARD_OFFSET = offset_of(POSITION, "board")
 SLOTS = 320  # plies of a search line that keep accumulators; the last slot serves all others
 SPARE = SLOTS - 1
 LIST_BYTES = 2048  # addresses of up to 256 rows
@@ -217,12 +218,21 @@ slots_at = number_of(lambda shape: shape.slots_at)
 numbers_of = number_of(lambda shape: shape.numbers)
 is_relative = number_of(lambda shape: shape.planes > 1)
 is_mirrored = number_of(lambda shape: shape.planes == HALF_FILES * FRAME)
+<<<<<<< ours
 has_shortcut = number_of(lambda shape: shape.outputs_1 != shape.hidden_1)
 outputs_1_of = number_of(lambda shape: shape.outputs_1)
 stack_bytes = number_of(lambda shape: shape.offsets()["end"])
+=======
+
+
+def _start_of(part: str) -> Any:
+    """Jitted `f(shape)`: where a part of the dense layers starts, in bytes."""
+    return number_of(lambda shape: shape.offsets()[part])
+
+
+>>>>>>> theirs
 bias_1_at, weights_1_at, bias_2_at, weights_2_at, bias_3_at, weights_3_at = (
-    number_of(lambda shape, part=part: shape.offsets()[part])
-    for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
+    _start_of(part) for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
 )
 tile_of = static_of(lambda shape: Vector(16, shape.tile))
 pair_tile_of = static_of(lambda shape: Vector(16, int(np.gcd(shape.width // 2, shape.tile))))

@@ -31,6 +31,7 @@ from engine.rules.layout import (
     PROMOTE_BIT,
     ROOK,
     UNDO,
+    offset_of,
     position_type,
     tables_type,
 )
@@ -56,7 +57,7 @@ from engine.rules.position import (
 from engine.rules.variants import Variant
 from scripts.random_games import Walker, random_walk, start_sfens
 
-HEAD_BYTES = POSITION.fields["undo"][1]
+HEAD_BYTES = offset_of(POSITION, "undo")
 UNDO_BYTES = UNDO.itemsize
 ALL_CODES = 1 << 16
 

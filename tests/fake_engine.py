@@ -14,8 +14,8 @@ Done = Callable[[Result], None]
 class FakeEngine:
     """Ends a search at once when it has a limit, else when stopped; set `think` for anything else."""
 
-    def __init__(self, variant: str = "shogi", threads: int = 1, hash_mb: int = 1) -> None:
-        self.calls: list[tuple] = [("engine", variant, threads, hash_mb)]
+    def __init__(self, variant: str = "shogi", threads: int = 1) -> None:
+        self.calls: list[tuple] = [("engine", variant, threads)]
         self.stopped = threading.Event()
         self.hit = threading.Event()
         self.finished = threading.Event()  # the search has told its result

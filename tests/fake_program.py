@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 from fake_engine import FakeEngine
@@ -16,6 +17,7 @@ def make_engine(*settings: Any) -> FakeEngine:
     mood = sys.argv[1] if len(sys.argv) > 1 else ""
     engine = FakeEngine(*settings)
     print("a stray print of some library")
+    warnings.warn("and a warning", stacklevel=1)
     if mood == "slow":
         time.sleep(600)
     if mood == "dies":

@@ -277,6 +277,13 @@ def test_ctrl_c_ends_the_thinking_and_keeps_what_was_found(
     assert "best move 7g7f" in capsys.readouterr().out
 
 
+def test_a_table_that_does_not_fit_is_said_on_stderr(fake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyse", "startpos", "--hash", "1024", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "narikin: hash cut down to 512 MB\n"
+    assert json.loads(out)["bestmove"] == "7g7f"
+
+
 @pytest.mark.parametrize(
     ("info", "text"),
     [

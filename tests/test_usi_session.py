@@ -46,7 +46,7 @@ def test_isready_is_answered_once_each_and_builds_the_engine_once(talk: Conversa
     for _ in range(3):
         assert talk.until("readyok")[-1] == "readyok"
     assert talk.said() == []
-    assert talk.made == [("shogi", 1, 256)]
+    assert talk.made == [("shogi", 1)]
 
 
 def test_options_reach_the_engine_at_isready(talk: Conversation) -> None:
@@ -54,8 +54,9 @@ def test_options_reach_the_engine_at_isready(talk: Conversation) -> None:
     talk.send("setoption name UCI_Variant value judkins", "setoption name MultiPV value 4")
     talk.send("setoption name EnteringKingRule value TryRule", "setoption name GenerateAllLegalMoves value true")
     talk.ready()
-    assert talk.made == [("judkins", 3, 32)]
+    assert talk.made == [("judkins", 3)]
     options = dict(talk.engine.called("set_option"))
+    assert options["hash_mb"] == 32
     assert (options["multipv"], options["impasse_rule"], options["all_moves"]) == (4, "TryRule", True)
 
 
@@ -88,6 +89,13 @@ def test_junk_gets_one_info_string_and_changes_nothing(talk: Conversation, line:
     assert len(said) == 1
     assert said[0].startswith("info string ")
     assert talk.engine.calls == calls
+
+
+def test_a_change_of_game_reaches_the_engine_before_the_other_options(talk: Conversation) -> None:
+    talk.ready()
+    before = len(talk.engine.called("set_option"))
+    talk.ready("setoption name USI_Hash value 5", "setoption name USI_Variant value judkins")
+    assert talk.engine.called("set_option")[before:] == [("variant", "judkins"), ("hash_mb", 5)]
 
 
 def test_a_path_with_blanks_stays_whole_and_an_engines_refusal_is_shown(talk: Conversation) -> None:
@@ -350,7 +358,7 @@ def test_go_while_searching_is_stop_and_go(talk: Conversation) -> None:
 def test_go_without_isready_builds_the_engine_first(talk: Conversation) -> None:
     talk.send("position startpos moves 7g7f", "go depth 1")
     assert talk.answer().startswith("bestmove 7g7f")
-    assert talk.made == [("shogi", 1, 256)]
+    assert talk.made == [("shogi", 1)]
 
 
 def test_isready_during_a_search_does_not_disturb_it(talk: Conversation) -> None:
@@ -641,6 +649,16 @@ def test_an_engine_that_breaks_is_answered_for(talk: Conversation, word: str) ->
         "checkmate timeout" if "mate" in word else "bestmove resign",
     ]
     assert talk.settle() == []
+
+
+def test_what_an_engine_refuses_is_said_in_its_own_words(talk: Conversation) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise ValueError("searchmoves: '9a9b' is not legal")
+
+    talk.engine.go = refuse  # type: ignore[method-assign]
+    talk.ready()
+    talk.send("go depth 1 searchmoves 9a9b")
+    assert talk.until("bestmove") == ["info string error searchmoves: '9a9b' is not legal", "bestmove resign"]
 
 
 def test_a_search_thread_that_dies_is_answered_with_its_last_move(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,13 @@ class UsiEngine:
         """True while the process runs."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def process_id(self) -> int:
+        """The process, for those who watch its memory. Raises EngineDied if it was not started."""
+        if self._process is None:
+            raise EngineDied(f"{self.name} is not started")
+        return self._process.pid
+
     # ------------------------------------------------ asking
 
     def start(self, timeout: float = START_TIMEOUT) -> None:

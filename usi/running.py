@@ -162,6 +162,9 @@ class RunningSearch:
             if self._result is not None:
                 return
             self._writer.lines(format_info_string(f"error {reason}"))
+            engine = self._engine
+        if engine is not None:
+            engine.stop()
         self.finish(Result(bestmove=self._last_move or "resign", checkmate="timeout"))
 
     def _write(self, infos: list[Info]) -> None:

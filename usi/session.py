@@ -46,15 +46,15 @@ from usi.running import EngineFace, RunningSearch
 KEEP_ALIVE_SECONDS = 5.0
 """Old GUIs give up on an engine that is silent for longer after `isready`."""
 
-EngineMaker = Callable[[str, int, int], EngineFace]
+EngineMaker = Callable[[str, int], EngineFace]
 Job = Callable[[], None]
 
 
-def make_engine(variant: str, threads: int, hash_mb: int) -> EngineFace:
-    """Narikin's own engine; loads or compiles everything."""
+def make_engine(variant: str, threads: int) -> EngineFace:
+    """Narikin's own engine with a tiny table; loads or compiles everything."""
     from engine.search.engine import Engine
 
-    return Engine(variant=variant, threads=threads, hash_mb=hash_mb)
+    return Engine(variant=variant, threads=threads, hash_mb=1)
 
 
 def start_notice() -> str | None:
@@ -262,9 +262,9 @@ class Session:
         notice = self._notice()
         if notice is not None:
             self._say(notice)
-        first = {name: self._options.setting(name) for name in ("variant", "threads", "hash_mb")}
-        self._engine = self._engine_maker(str(first["variant"]), int(first["threads"]), int(first["hash_mb"]))
-        self._applied = first
+        variant, threads = self._options.setting("variant"), self._options.setting("threads")
+        self._engine = self._engine_maker(str(variant), int(threads))
+        self._applied = {"variant": variant, "threads": threads}
 
     def _changed_settings(self) -> list[str]:
         settings = [name for name in self._options.settings if self._applied.get(name) != self._options.setting(name)]

@@ -10,6 +10,7 @@ Importing this module chooses the folder and tells numba. `NARIKIN_CACHE_DIR` ov
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -66,10 +67,8 @@ def candidate_folders() -> list[Path]:
         if sys.platform == "darwin":
             candidates.append(Path(home) / "Library" / "Caches" / "narikin")
         candidates.append(Path(os.environ.get("XDG_CACHE_HOME") or Path(home) / ".cache") / "narikin")
-    try:
+    with contextlib.suppress(OSError):  # there may be no temporary folder either
         candidates.append(Path(tempfile.gettempdir()) / f"narikin-{_user_tag()}")
-    except OSError:  # no writable temporary folder either
-        pass
     return candidates
 
 
@@ -179,7 +178,7 @@ def _tell_numba(folder: Path) -> None:
     if "numba" in sys.modules:
         import numba
 
-        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)
 
 
 _CHOICE = choose_cache_folder()

@@ -154,7 +154,7 @@ def call_search(
 ) -> Any:
     """Call a search function at an address: four record addresses (uint64) and five int64, giving int64.
 
-    Functions that recurse call each other this way, so that each is compiled once and the disk cache never sees a cycle.
+    Functions that recurse call each other this way: each is compiled once and the disk cache never sees a cycle.
     """
     word, number = types.uint64, types.int64
     signature = number(word, word, word, word, word, number, number, number, number, number)

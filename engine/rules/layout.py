@@ -168,6 +168,13 @@ def new_record(dtype: np.dtype) -> np.record:
     return raw[start : start + dtype.itemsize].view(dtype)[0]
 
 
+def offset_of(dtype: np.dtype, field: str) -> int:
+    """Bytes before a field of a record."""
+    fields = dtype.fields
+    assert fields is not None
+    return int(fields[field][1])
+
+
 def record_address(record: np.void) -> int:
     """Address of a record's memory."""
     return int(record.__array_interface__["data"][0])

@@ -5,7 +5,7 @@ The board of every variant lies in the same 9x9 frame of squares, so one compile
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -73,8 +73,9 @@ class _Frame:
         """0 = the farthest rank from the player's own side."""
         return square % 9 if colour == BLACK else self.height - 1 - square % 9
 
-    def ranks(self, colour: int, wanted: Callable[[int], bool]) -> list[int]:
-        return [square for square in self.squares if wanted(self.rank_seen_by(colour, square))]
+    def ranks(self, colour: int, first: int, end: int) -> list[int]:
+        """Squares of the ranks from `first` to before `end`, as the player sees them."""
+        return [square for square in self.squares if first <= self.rank_seen_by(colour, square) < end]
 
 
 def _fill_attacks(tables: np.void, frame: _Frame) -> None:
@@ -110,14 +111,14 @@ def _fill_lines(tables: np.void, frame: _Frame) -> None:
 def _fill_zones(tables: np.void, frame: _Frame, zone_ranks: int) -> None:
     last_ranks = {PAWN: 1, LANCE: 1, KNIGHT: 2}
     for colour in (BLACK, WHITE):
-        tables["zone"][colour] = words(frame.ranks(colour, lambda rank: rank < zone_ranks))
+        tables["zone"][colour] = words(frame.ranks(colour, 0, zone_ranks))
         for kind in range(PAWN, KING):
             dead = last_ranks.get(kind, 0)
-            tables["dead_end"][colour, kind] = words(frame.ranks(colour, lambda rank, dead=dead: rank < dead))
-            tables["droppable"][colour, kind] = words(frame.ranks(colour, lambda rank, dead=dead: rank >= dead))
+            tables["dead_end"][colour, kind] = words(frame.ranks(colour, 0, dead))
+            tables["droppable"][colour, kind] = words(frame.ranks(colour, dead, frame.height))
         for kind in (PAWN, BISHOP, ROOK):
             tables["pointless"][colour, kind] = words(frame.squares)
-        tables["pointless"][colour, LANCE] = words(frame.ranks(colour, lambda rank: rank <= 1))
+        tables["pointless"][colour, LANCE] = words(frame.ranks(colour, 0, 2))
 
 
 def _fill_keys(tables: np.void) -> None:

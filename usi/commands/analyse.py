@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from engine.search.limits import Info, Limits, Result
+from engine.search.limits import Info, Result
 from usi.commands._arguments import add_engine, add_position, count, read_position
 from usi.protocol import MATE_LENGTH_UNKNOWN, Position
 
@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = choose_report(arguments, position)
     thinker = make_thinker(arguments)
     try:
+        for note in thinker.notes:
+            print(f"narikin: {note}", file=sys.stderr)
         with report:
             result = thinker.think(position, limits, report.show)
             report.end(result)
@@ -256,6 +258,3 @@ def translate(position: Position, variant: str, moves: list[str], notation: str)
         names.append(board.western(parsed) if notation == "western" else board.japanese(parsed))
         board.push(parsed)
     return names
-
-
-__all__ = ["Limits", "add_parser", "run"]
