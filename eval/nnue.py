@@ -218,11 +218,9 @@ slots_at = number_of(lambda shape: shape.slots_at)
 numbers_of = number_of(lambda shape: shape.numbers)
 is_relative = number_of(lambda shape: shape.planes > 1)
 is_mirrored = number_of(lambda shape: shape.planes == HALF_FILES * FRAME)
-<<<<<<< ours
 has_shortcut = number_of(lambda shape: shape.outputs_1 != shape.hidden_1)
 outputs_1_of = number_of(lambda shape: shape.outputs_1)
 stack_bytes = number_of(lambda shape: shape.offsets()["end"])
-=======
 
 
 def _start_of(part: str) -> Any:
@@ -230,7 +228,6 @@ def _start_of(part: str) -> Any:
     return number_of(lambda shape: shape.offsets()[part])
 
 
->>>>>>> theirs
 bias_1_at, weights_1_at, bias_2_at, weights_2_at, bias_3_at, weights_3_at = (
     _start_of(part) for part in ("bias_1", "weights_1", "bias_2", "weights_2", "bias_3", "weights_3")
 )
