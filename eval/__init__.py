@@ -81,8 +81,9 @@ def load_evaluation(path: str | Path | None, variant: str, fv_scale: int | None 
         path = shipped_network(variant) or HANDCRAFTED
     if str(path) == HANDCRAFTED:
         return handcrafted_evaluation(variant)
-    from eval.network_file import read_network
+    from eval.network_file import network_path, read_network
 
+    path = network_path(path)
     return network_evaluation(read_network(path), variant, fv_scale, str(path))
 
 

@@ -143,14 +143,18 @@ class _Reader:
         return Dense(*arrays)
 
 
+def network_path(path: str | Path) -> Path:
+    """The file that a path means: itself, or the nn.bin of a folder."""
+    path = Path(path)
+    return path / FILE_NAME if path.is_dir() else path
+
+
 def read_network(path: str | Path) -> Network:
     """Read a network file, or the nn.bin of a folder.
 
     Raises NetworkError if there is none or it cannot be used.
     """
-    path = Path(path)
-    if path.is_dir():
-        path = path / FILE_NAME
+    path = network_path(path)
     try:
         raw = np.fromfile(path, dtype=np.uint8)
     except OSError as error:
