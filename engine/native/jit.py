@@ -1,7 +1,8 @@
-"""The two decorators of the project. No other module spells numba's options out.
+"""The decorators of the project. No other module spells numba's options out.
 
 `inline`  a helper that LLVM must inline into its callers; it cannot be called from Python.
 `kernel`  a function compiled once, kept on disk, callable from Python and from other kernels.
+`float_kernel`  a kernel whose float sums may be reordered (training only: results may differ between CPUs).
 
 Both release the GIL and follow C in division (1 // 0 is 0, no exception).
 """
@@ -27,3 +28,8 @@ def kernel(*signature: Any) -> Any:
 def address_kernel(signature: Any) -> Any:
     """Decorator for a function reached through its address (`function.address`), such as an evaluation."""
     return numba.cfunc(signature, error_model="numpy", nogil=True, cache=CACHE_FOLDER is not None)
+
+
+def float_kernel(*signature: Any) -> Any:
+    """Decorator for the trainer's kernels: as `kernel`, and LLVM may reorder and fuse float arithmetic."""
+    return numba.njit(*signature, error_model="numpy", nogil=True, cache=CACHE_FOLDER is not None, fastmath=True)
