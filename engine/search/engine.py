@@ -109,6 +109,10 @@ class Engine:
         self.shared["hash_table"] = self._hash.address
         self.shared["hash_clusters"] = self._hash.clusters
 
+    def _clear_hash_table(self) -> None:
+        self._hash.clear()
+        self._attach_hash()
+
     def _set_multipv(self, value: int) -> None:
         if value < 1:
             raise ValueError(f"multipv: {value} is less than 1")
@@ -142,7 +146,7 @@ class Engine:
         for worker in self.workers:
             worker.evaluation_memory = self.evaluation.new_thread(worker.position)
             prepare_worker(worker.record, self.tables)
-        self._hash.clear()
+        self._clear_hash_table()
         return None
 
     def _load_evaluation(self) -> None:
@@ -210,7 +214,7 @@ class Engine:
         """Forget everything earlier searches found, so that the next ones do not depend on them."""
         with self._control:
             self._require_idle()
-            self._hash.clear()
+            self._clear_hash_table()
             self.shared["hash_age"] = 0
             self.previous_score = None
             for worker in self.workers:

@@ -140,32 +140,41 @@ def store(C, key, ply, move, value, evaluation, depth, bound, was_pv):
     store_u64(target + U8, data)
 
 
-def physical_memory() -> int:
-    """Bytes of main memory of this machine; 4 GB when it cannot be told."""
+def available_memory() -> int:
+    """Bytes of main memory that this machine could give now; a guess where the system does not say."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            sizes = dict(line.split(":") for line in lines)
+        return int(sizes["MemAvailable"].split()[0]) << 10
+    except (OSError, ValueError, KeyError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):
         pass
     try:
         status = (ctypes.c_ulonglong * 8)()
         ctypes.cast(status, ctypes.POINTER(ctypes.c_uint32))[0] = ctypes.sizeof(status)
         if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):  # type: ignore[attr-defined]
-            return int(status[1])
+            return int(status[2])
     except AttributeError:
         pass
-    return 4 << 30
+    return 2 << 30
 
 
 class HashTable:
-    """Owns the table's memory. `megabytes` may be less than asked for: `fit` cuts it down to what the machine has."""
+    """Owns the table's memory. `megabytes` may be less than asked for: what the machine has to spare."""
 
     def __init__(self, megabytes: int) -> None:
         self.megabytes = 0
         self.resize(megabytes)
 
     def resize(self, megabytes: int) -> None:
-        """Allocate an empty table of at least 1 MB; at most three quarters of the memory, less if refused."""
-        wanted = max(1, min(megabytes, physical_memory() * 3 // 4 >> 20))
+        """Allocate an empty table of at least 1 MB; at most three quarters of the free memory, less if refused."""
+        self._words = np.zeros(0, dtype=np.uint64)  # its memory counts as free
+        self._allocate(max(1, min(megabytes, available_memory() * 3 // 4 >> 20)))
+
+    def _allocate(self, wanted: int) -> None:
         self._words = np.zeros(0, dtype=np.uint64)
         while True:
             try:
@@ -188,8 +197,10 @@ class HashTable:
         return len(self._words) // (CLUSTER_BYTES // 8)
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._words.fill(0)
+        """Forget everything; the table moves. Fresh memory costs nothing until it is used, but writing zeros over
+        gigabytes between two games cost minutes on a busy machine.
+        """
+        self._allocate(self.megabytes)
 
     def hashfull(self, age: int) -> int:
         """Permille of entries written by the search of this age, from a sample."""
