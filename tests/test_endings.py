@@ -22,9 +22,9 @@ from engine.rules.endings import (
     WIN,
     count_occurrences,
     declaration,
-    find_repetition,
     game_repetition,
     move_limit_reached,
+    repetition,
     try_move,
 )
 from engine.rules.impasse import IMPASSE_RULES, entering_points, impasse_count, rule_index
@@ -50,8 +50,8 @@ def played(sfen: str | None, moves: str, variant: str = "shogi") -> Board:
 
 
 @kernel()
-def probe_repetition(P, plies):  # type: ignore[no-untyped-def]
-    return find_repetition(P, plies)
+def probe_repetition(P, plies, at_once):  # type: ignore[no-untyped-def]
+    return repetition(P, plies, at_once)
 
 
 @kernel()
@@ -59,10 +59,8 @@ def probe_limit(P, C):  # type: ignore[no-untyped-def]
     return move_limit_reached(P, C)
 
 
-def repetition_class(board: Board, plies: int = 1000) -> tuple[int, int]:
-    """Class and distance."""
-    packed = int(probe_repetition(board._position, plies))
-    return packed & 7, packed >> 3
+def repetition_class(board: Board, plies: int = 1000, at_once: int = 1001) -> int:
+    return int(probe_repetition(board._position, plies, at_once))
 
 
 def rules_record(rule: str, points: tuple[int, int] = (0, 0)) -> np.void:
@@ -173,36 +171,45 @@ def test_who_may_try(sfen: str, variant: str, move: str) -> None:
 SHUFFLE = "5i4h 5a4b 4h5i 4b5a"
 
 
-def test_a_first_repetition_is_a_draw_at_its_distance() -> None:
+def test_a_repetition_within_the_plies_asked_for() -> None:
     board = played(None, SHUFFLE)
-    assert repetition_class(board) == (DRAW, 4)
-    assert repetition_class(board, plies=4) == (DRAW, 4)
-    assert repetition_class(board, plies=3) == (NONE, 0)
+    assert repetition_class(board) == DRAW
+    assert repetition_class(board, plies=4) == DRAW
+    assert repetition_class(board, plies=3) == NONE
     assert board.is_repetition(2)
     assert not board.is_repetition(3)
     board.push_usi("7g7f")
-    assert repetition_class(board) == (NONE, 0)
+    assert repetition_class(board) == NONE
+
+
+def test_what_lies_before_the_root_counts_the_second_time() -> None:
+    board = played(None, SHUFFLE)
+    assert repetition_class(board, at_once=5) == DRAW
+    assert repetition_class(board, at_once=4) == NONE
+    for move in SHUFFLE.split():
+        board.push_usi(move)
+    assert repetition_class(board, at_once=4) == DRAW
+    assert repetition_class(board, at_once=0) == DRAW
+    assert repetition_class(board, plies=7, at_once=0) == NONE
 
 
 def test_repetition_never_looks_past_a_pass() -> None:
     board = played(None, SHUFFLE)
     board.push_null()
     board.push_null()
-    assert repetition_class(board) == (NONE, 0)
+    assert repetition_class(board) == NONE
     assert not board.is_repetition(2)
     for move in SHUFFLE.split():
         board.push_usi(move)
-    assert repetition_class(board) == (DRAW, 4)
+    assert repetition_class(board) == DRAW
     assert board.is_repetition(2)
     assert not board.is_repetition(3)
 
 
-def test_the_nearest_earlier_occurrence_counts() -> None:
+def test_a_longer_way_round_is_found_too() -> None:
     board = played(None, "5i4h 5a4b 4h3h 4b3b 3h4h 3b4b 4h5i 4b5a")
-    assert repetition_class(board) == (DRAW, 8)
-    board.pop()
-    board.pop()
-    assert repetition_class(board) == (DRAW, 4)
+    assert repetition_class(board, plies=8) == DRAW
+    assert repetition_class(board, plies=7) == NONE
 
 
 @pytest.mark.parametrize(
@@ -220,17 +227,18 @@ def test_the_nearest_earlier_occurrence_counts() -> None:
 def test_the_same_board_with_other_hands(sfen: str, moves: str, expected: int) -> None:
     board = played(sfen, moves)
     assert board.placement().board == board.root().board
-    assert repetition_class(board) == (expected, len(moves.split()) if expected else 0)
+    assert repetition_class(board) == expected
+    assert repetition_class(board, at_once=len(moves.split())) == NONE
 
 
 def test_perpetual_check_loses_for_the_checker() -> None:
     sfen = "4k4/9/9/9/9/9/4R4/9/8K w - 1"
     board = played(sfen, "5a4a 5g4g 4a5a 4g5g")
-    assert repetition_class(board) == (WIN, 4)  # white to move was checked all the way
+    assert repetition_class(board) == WIN  # white to move was checked all the way
     board = played(sfen, "5a4a 5g4g 4a5a 4g5g 5a4a")
-    assert repetition_class(board) == (LOSS, 4)
+    assert repetition_class(board) == LOSS
     board = played(sfen, "5a4a 5g4g 4a5b 4g3g 5b5a 3g5g")
-    assert repetition_class(board) == (DRAW, 6)  # the rook on 3g gave no check
+    assert repetition_class(board) == DRAW  # the rook on 3g gave no check
 
 
 def test_game_repetition_agrees_with_counting_positions() -> None:

@@ -40,7 +40,6 @@ __all__ = [
     "count_occurrences",
     "declaration",
     "entering_points",
-    "find_repetition",
     "game_repetition",
     "impasse_count",
     "move_limit_reached",
@@ -79,36 +78,35 @@ def _history(P, now):
 
 
 @inline
-def find_repetition(P, plies):
-    """Nearest earlier position with the same board and side to move, at most `plies` back and after the last null move.
+def repetition(P, plies, at_once):
+    """Repetition class of the current position against its nearest earlier occurrence, at most `plies` back.
 
-    Returns 8 * distance in plies + class, 0 if there is none. A board that comes back with hands of which neither
-    contains the other is no repetition.
+    An occurrence less than `at_once` plies back counts; one further back counts only if it is the second that is found
+    and only with the same hands. A search passes its distance from the root: what happened before the root is no
+    repetition yet, unless it has happened twice. A board that comes back with hands of which neither contains the other
+    is no repetition.
     """
     now = P.undo[np.uint64(P.ply)]
-    side = P.side
-    hand = P.hand[np.uint64(side)]
+    side = np.uint64(P.side)
     limit = min(np.int64(plies), _history(P, now))
-    distance = np.int64(4)  # no position comes back sooner
-    while distance <= limit:
-        before = P.undo[np.uint64(P.ply - distance)]
+    seen = 0
+    back = np.int64(4)  # no position comes back sooner
+    while back <= limit:
+        before = P.undo[np.uint64(P.ply - back)]
         if before.key_board == now.key_board:
-            held = before.hand[np.uint64(side)]
+            held, hand = before.hand[side], now.hand[side]
             if held == hand:
-                own, other = now.checks[np.uint64(side)], now.checks[np.uint64(side ^ 1)]
-                return 8 * distance + repetition_verdict(np.int64(own), np.int64(other), distance)
-            if holds_all(hand, held):
-                return 8 * distance + SUPERIOR
-            if holds_all(held, hand):
-                return 8 * distance + INFERIOR
-        distance += 2
-    return np.int64(NONE)
-
-
-@inline
-def repetition(P, plies):
-    """Repetition class of the current position against its nearest earlier occurrence, at most `plies` back."""
-    return find_repetition(P, plies) & 7
+                seen += 1
+                if back < at_once or seen == 2:
+                    own, other = now.checks[side], now.checks[side ^ np.uint64(1)]
+                    return repetition_verdict(np.int64(own), np.int64(other), back)
+            elif back < at_once:
+                if holds_all(hand, held):
+                    return SUPERIOR
+                if holds_all(held, hand):
+                    return INFERIOR
+        back += 2
+    return NONE
 
 
 @inline

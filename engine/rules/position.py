@@ -38,7 +38,6 @@ from engine.rules.layout import (
     HAND_MASK,
     HAND_SHIFT,
     KING,
-    MAX_PLIES,
     NO_SQUARE,
     NULL_MOVE,
     PAWN,
@@ -311,11 +310,6 @@ def set_position(P: np.void, T: np.void, placement: Placement) -> None:
     P["side"] = placement.side
     P["game_ply"] = placement.ply
     refresh(P, T)
-
-
-def history_is_full(P: np.void) -> bool:
-    """True if another search might not fit behind the moves already played."""
-    return int(P["ply"]) > MAX_PLIES - 300
 
 
 def forget_history(P: np.void, plies: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from engine.rules.impasse import DEFAULT_RULE, IMPASSE_RULES, entering_points
 from engine.rules.layout import MAX_PLIES, SHARED, new_record
 from engine.rules.movegen import is_legal
 from engine.rules.moves import MoveError, format_usi, parse_usi
-from engine.rules.position import make_move, set_position
+from engine.rules.position import forget_history, make_move, set_position
 from engine.rules.sfen import Placement, SfenError, parse_sfen
 from engine.rules.tables import variant_tables
 from engine.rules.variants import get_variant
@@ -260,7 +260,7 @@ class Engine:
         if not is_legal(position, self.tables, np.int32(move)):
             raise PositionError(f"move {index + 1}: {text!r} is not legal")
         if int(position["ply"]) + ROOM_FOR_SEARCH >= MAX_PLIES:
-            forget_old_moves(position)
+            forget_history(position, KEPT_HISTORY)
         make_move(position, self.tables, np.int32(move))
 
     # ------------------------------------------------ searching
@@ -360,14 +360,6 @@ class Engine:
         if found == 0:
             return None
         return "win" if found == DECLARED else format_usi(found)
-
-
-def forget_old_moves(position: np.void) -> None:
-    """Drop the oldest part of a very long game's history, so that there is room for more."""
-    undo = position["undo"]
-    undo[: MAX_PLIES - KEPT_HISTORY] = undo[KEPT_HISTORY:].copy()
-    position["ply"] -= KEPT_HISTORY
-    position["game_ply"] += KEPT_HISTORY
 
 
 def _ignore(info: Info) -> None:

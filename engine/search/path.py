@@ -9,16 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.native.jit import inline
-from engine.rules.endings import (
-    DRAW,
-    INFERIOR,
-    NONE,
-    SUPERIOR,
-    WIN,
-    holds_all,
-    move_limit_reached,
-    repetition_verdict,
-)
+from engine.rules.endings import DRAW, WIN, move_limit_reached, repetition
 from engine.rules.position import in_check
 
 LOOK_BACK = 24  # plies that a node deep in the tree looks back for a repetition
@@ -29,29 +20,7 @@ LIMIT_IS_NEAR = 16  # moves before the move limit at which values from the table
 @inline
 def path_class(P, ply):
     """Repetition class (engine.rules.endings) of the current position, `ply` plies below the root."""
-    now = P.undo[np.uint64(P.ply)]
-    limit = min(np.int64(now.since_null), P.ply)
-    if ply > WHOLE_PATH and limit > LOOK_BACK:
-        limit = np.int64(LOOK_BACK)
-    side = np.uint64(P.side)
-    seen = 0
-    back = np.int64(4)
-    while back <= limit:
-        earlier = P.undo[np.uint64(P.ply - back)]
-        if earlier.key_board == now.key_board:
-            held, hand = earlier.hand[side], now.hand[side]
-            if held == hand:
-                seen += 1
-                if back < ply or seen == 2:
-                    own, other = now.checks[side], now.checks[side ^ np.uint64(1)]
-                    return repetition_verdict(np.int64(own), np.int64(other), back)
-            elif back < ply:
-                if holds_all(hand, held):
-                    return SUPERIOR
-                if holds_all(held, hand):
-                    return INFERIOR
-        back += 2
-    return NONE
+    return repetition(P, P.ply if ply <= WHOLE_PATH else np.int64(LOOK_BACK), ply)
 
 
 @inline
