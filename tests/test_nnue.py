@@ -40,7 +40,7 @@ class Player:
         self.memory = evaluation.new_thread(self.position)
 
     def set(self, sfen: str) -> None:
-        set_position(self.position, self.tables, parse_sfen(sfen, get_variant(self.evaluation.variant), check=False))
+        set_position(self.position, self.tables, parse_sfen(sfen, get_variant(self.evaluation.variant), strict=False))
 
     def score(self) -> int:
         return self.evaluation.score(self.position)

@@ -81,7 +81,8 @@ class Engine:
             self._require_idle()
             group, _, rest = name.partition(".")
             if rest:
-                return self._set_search_number(group, rest, int(value))
+                self._set_search_number(group, rest, int(value))
+                return None
             setter = getattr(self, f"_set_{name}", None)
             if setter is None:
                 raise ValueError(f"unknown engine setting: {name}")
