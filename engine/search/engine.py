@@ -25,6 +25,7 @@ from engine.rules.position import forget_history, make_move, set_position
 from engine.rules.sfen import Placement, SfenError, parse_sfen
 from engine.rules.tables import variant_tables
 from engine.rules.variants import get_variant
+from engine.search.clock import is_timed
 from engine.search.hash_table import AGES, HashTable
 from engine.search.history import prepare_worker
 from engine.search.layout import MAX_PLY
@@ -65,6 +66,7 @@ class Engine:
         self.multipv = 1
         self.previous_score: int | None = None
         self._settings: dict[str, int] = {}
+        self._game: tuple[str | None, list[str]] | None = None  # what the position came from
         self.workers: list[Worker] = []
         self._set_variant(variant)
 
@@ -124,6 +126,7 @@ class Engine:
         self.tables = variant_tables(value)
         self._load_evaluation()
         self.workers = []
+        self._game = None
         self._set_threads(self._threads)
         self.set_position(None, [])
 
@@ -233,13 +236,13 @@ class Engine:
         """
         with self._control:
             self._require_idle()
-            known = getattr(self, "_game", None)
+            known = self._game
             if known and known[0] == sfen and moves[: len(known[1])] == known[1]:
                 played = len(known[1])
             else:
                 played = 0
                 self._set_up(sfen)
-            self._game: tuple[str | None, list[str]] | None = None
+            self._game = None
             for number in range(played, len(moves)):
                 self._play(moves[number], number)
             self._game = (sfen, list(moves))
@@ -276,7 +279,8 @@ class Engine:
             self._require_idle()
             moves = self._search_moves(limits.searchmoves)
             position = self.workers[0].position
-            position["all_moves"] = int(self._all_moves or limits.mate is not None)
+            # in play a declined promotion is hardly ever worth its time; analysis leaves nothing out
+            position["all_moves"] = int(self._all_moves or not is_timed(limits))
             for worker in self.workers[1:]:
                 worker.copy_position(self.workers[0])
             self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES

@@ -87,7 +87,7 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     _p("delta_margin", 180, 50, 500, 25, "quiescence: cp a capture may fall short of alpha"),
     _p("quiescence_see", -60, -300, 50, 25, "quiescence: cp an exchange may lose"),
     # rules
-    _p("perpetual_value", 9000, 3000, 12000, 500, "cp of winning by the other side's perpetual check"),
+    _p("perpetual_value", 14000, 3000, 15000, 500, "cp of winning by the other side's perpetual check"),
 )
 
 SWITCH_NAMES: tuple[str, ...] = (

@@ -1,0 +1,254 @@
+"""What each part of the search is worth: switch it off and compare, without compiling anything anew.
+
+    python scripts/ablation.py nodes --depth 10                      nodes to a depth, each part off in turn
+    python scripts/ablation.py match --off null_move                 200 games at fixed nodes, with against without
+    python scripts/ablation.py match --set futility_slope=140        the same for a number of parameters.py
+    python scripts/ablation.py match --each --games 200              a match for every part
+
+Games are played in this process by two searchers with tables of their own, in pairs with colours swapped from the same
+opening. Fixed nodes make the result independent of how busy the machine is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.rules.endings import DRAW, WIN, game_repetition
+from engine.rules.layout import SHARED, new_record
+from engine.rules.moves import parse_usi
+from engine.rules.position import make_move, set_position
+from engine.rules.sfen import parse_sfen
+from engine.rules.tables import variant_tables
+from engine.rules.variants import Variant, get_variant
+from engine.search.hash_table import HashTable
+from engine.search.history import forget, prepare_worker
+from engine.search.parameters import SWITCHES, find_parameter
+from engine.search.root import think
+from engine.search.workers import Worker
+from eval import load_evaluation
+
+LONGEST_GAME = 320
+OPENING_PLIES = 12
+HASH_MB = 16
+RESIGN_SCORE, RESIGN_MOVES = 2500, 4  # both searchers must agree for so many moves in a row
+
+
+@dataclass
+class Settings:
+    """Parts switched off and numbers changed."""
+
+    off: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, parameters: Any) -> None:
+        """Write into a PARAMETERS record. Raises ValueError for unknown names."""
+        for name in self.off:
+            if name not in SWITCHES:
+                raise ValueError(f"unknown part {name}: known are {', '.join(SWITCHES)}")
+            parameters["switches"] &= ~SWITCHES[name]
+        for name, value in self.numbers.items():
+            parameters[find_parameter(name).name] = value
+
+    def __str__(self) -> str:
+        parts = [f"-{name}" for name in self.off] + [f"{name}={value}" for name, value in self.numbers.items()]
+        return " ".join(parts) or "as it is"
+
+
+class Searcher:
+    """One side: a position, learned tables and a hash table of its own."""
+
+    def __init__(self, variant: Variant, settings: Settings, eval_file: str | None) -> None:
+        self.variant = variant
+        self.tables = variant_tables(variant.name)
+        self.shared: Any = new_record(SHARED)
+        self.stop = np.zeros(8, dtype=np.int64)
+        self.hash = HashTable(HASH_MB)
+        self.shared["stop"] = self.stop.ctypes.data
+        self.shared["hash_table"], self.shared["hash_clusters"] = self.hash.address, self.hash.clusters
+        self.evaluation = load_evaluation(eval_file, variant.name)
+        self.evaluation.attach(self.shared)
+        self.worker = Worker(0, self.tables, self.shared)
+        self.worker.evaluation_memory = self.evaluation.new_thread(self.worker.position)
+        settings.apply(self.worker.record["parameters"])
+        prepare_worker(self.worker.record, self.tables)
+
+    def new_game(self) -> None:
+        """Forget, and set up the start position."""
+        self.hash.clear()
+        forget(self.worker.record)
+        self.worker.position["all_moves"] = 0
+        set_position(self.worker.position, self.tables, parse_sfen(self.variant.start_sfen, self.variant))
+
+    def set_up(self, sfen: str) -> None:
+        """Set up any position."""
+        set_position(self.worker.position, self.tables, parse_sfen(sfen, self.variant))
+
+    def play(self, move: int) -> None:
+        """Make a move of the game."""
+        make_move(self.worker.position, self.tables, np.int32(move))
+
+    def search(self, nodes: int | None, depth: int = 60) -> tuple[int, int, int]:
+        """Best move, score and nodes; move 0 if there is no legal one."""
+        if self.worker.begin() == 0:
+            return 0, 0, 0
+        self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % 32
+        self.worker.set_node_limit(nodes)
+        think(self.worker.position, self.tables, self.shared, self.worker.record, depth)
+        line = self.worker.root_line(0)
+        return line.move, line.score, self.worker.nodes
+
+
+def play_game(black: Searcher, white: Searcher, opening: list[int], nodes: int) -> float:
+    """Play one game from an opening; returns black's points."""
+    players = (black, white)
+    for player in players:
+        player.new_game()
+        for move in opening:
+            player.play(move)
+    lead = 0
+    for ply in range(len(opening), LONGEST_GAME):
+        side = ply & 1
+        move, score, _ = players[side].search(nodes)
+        if move == 0:
+            return float(side)
+        points = -score if side else score
+        lead = lead + (1 if points > 0 else -1) if abs(points) >= RESIGN_SCORE and points * lead >= 0 else 0
+        if abs(lead) >= 2 * RESIGN_MOVES:
+            return 1.0 if lead > 0 else 0.0
+        for player in players:
+            player.play(move)
+        verdict = int(game_repetition(black.worker.position))
+        if verdict:
+            return 0.5 if verdict == DRAW else float((verdict == WIN) != (side == 0))
+    return 0.5
+
+
+def make_opening(searcher: Searcher, seed: int) -> list[int]:
+    """Random moves from the start that leave a playable game."""
+    chooser = random.Random(seed)
+    while True:
+        searcher.new_game()
+        moves: list[int] = []
+        for _ in range(OPENING_PLIES):
+            count = searcher.worker.begin()
+            if count == 0:
+                break
+            moves.append(int(searcher.worker.record["root_moves"]["move"][chooser.randrange(count)]))
+            searcher.play(moves[-1])
+        if len(moves) == OPENING_PLIES and abs(searcher.search(3000)[1]) < 120:
+            return moves
+
+
+def read_openings(path: Path, variant: Variant) -> list[list[int]]:
+    """Openings of a file with a line `startpos moves ...` each."""
+    lines = [line.split() for line in path.read_text().splitlines() if line.startswith("startpos")]
+    return [[parse_usi(text, variant) for text in words[2:]] for words in lines]
+
+
+def elo(points: float, games: int) -> tuple[float, float]:
+    """Elo difference and its 95 % margin, from points of a number of games."""
+    share = min(max(points / games, 0.5 / games), 1 - 0.5 / games)
+    slope = 400 / math.log(10) / (share * (1 - share))
+    return -400 * math.log10(1 / share - 1), 1.96 * slope * math.sqrt(share * (1 - share) / games)
+
+
+def run_match(base: Searcher, other: Searcher, openings: list[list[int]], games: int, nodes: int, label: str) -> None:
+    """Play and print the result from the view of `other`."""
+    points = 0.0
+    wins = draws = 0
+    started = time.perf_counter()
+    for number in range(games):
+        opening = openings[number // 2 % len(openings)]
+        black, white = (base, other) if number % 2 else (other, base)
+        result = play_game(black, white, opening, nodes)
+        if number % 2:
+            result = 1 - result
+        points += result
+        wins += result == 1
+        draws += result == 0.5
+    difference, margin = elo(points, games)
+    losses = games - wins - draws
+    print(
+        f"{label:40} +{wins} -{losses} ={draws}  {difference:+6.0f} elo (+-{margin:.0f})  "
+        f"{time.perf_counter() - started:.0f} s",
+        flush=True,
+    )
+
+
+def count_nodes(searcher: Searcher, positions: list[str], depth: int) -> int:
+    """Nodes of all positions to a depth."""
+    total = 0
+    for sfen in positions:
+        searcher.new_game()
+        searcher.set_up(sfen)
+        total += searcher.search(None, depth)[2]
+    return total
+
+
+def bench_positions(variant: Variant) -> list[str]:
+    """The positions of `narikin bench` for a variant, as SFEN."""
+    from usi.commands._arguments import read_position
+    from usi.commands.bench import POSITIONS
+
+    texts = [text for name, text in POSITIONS if name == variant.name]
+    return [read_position([text], variant.name).sfen or variant.start_sfen for text in texts]
+
+
+def run_nodes(variant: Variant, depth: int, eval_file: str | None) -> None:
+    """Print nodes to a depth with every part switched off in turn."""
+    positions = bench_positions(variant)
+    base = count_nodes(Searcher(variant, Settings(), eval_file), positions, depth)
+    print(f"{'all parts':24} {base:10}")
+    for name in SWITCHES:
+        nodes = count_nodes(Searcher(variant, Settings([name]), eval_file), positions, depth)
+        print(f"-{name:23} {nodes:10} {nodes / base:6.2f}", flush=True)
+
+
+def parse_numbers(texts: list[str]) -> dict[str, int]:
+    """`NAME=VALUE` words."""
+    pairs = (text.split("=", 1) for text in texts)
+    return {name: int(value) for name, value in pairs}
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("nodes", "match"))
+    parser.add_argument("--variant", default="shogi")
+    parser.add_argument("--depth", type=int, default=10, help="for nodes (default: 10)")
+    parser.add_argument("--games", type=int, default=200, help="for match (default: 200)")
+    parser.add_argument("--nodes", type=int, default=5000, help="per move, for match (default: 5000)")
+    parser.add_argument("--off", action="append", default=[], metavar="PART", help="switch a part off")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter")
+    parser.add_argument("--each", action="store_true", help="a match for every part")
+    parser.add_argument("--openings", type=Path, help="file of `startpos moves ...` lines (default: random ones)")
+    parser.add_argument("--eval-file", help="a network, or handcrafted (default: what comes with the package)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    variant = get_variant(arguments.variant)
+    if arguments.what == "nodes":
+        run_nodes(variant, arguments.depth, arguments.eval_file)
+        return
+    base = Searcher(variant, Settings(), arguments.eval_file)
+    if arguments.openings:
+        openings = read_openings(arguments.openings, variant)
+        random.Random(arguments.seed).shuffle(openings)
+    else:
+        openings = [make_opening(base, arguments.seed * 100_000 + i) for i in range((arguments.games + 1) // 2)]
+    one = Settings(arguments.off, parse_numbers(arguments.set))
+    trials = [Settings([name]) for name in SWITCHES] if arguments.each else [one]
+    for settings in trials:
+        other = Searcher(variant, settings, arguments.eval_file)
+        run_match(base, other, openings, arguments.games, arguments.nodes, str(settings))
+
+
+if __name__ == "__main__":
+    main()
