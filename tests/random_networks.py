@@ -10,8 +10,10 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
+from numba import boolean, int64, uint8, uint64
+
+from engine.native.jit import kernel
 
 WIDTH, HIDDEN = 256, 32
 
@@ -89,7 +91,7 @@ def leb128(values: np.ndarray) -> bytes:
     return packed[: _pack(values.astype(np.int64), packed)].tobytes()
 
 
-@numba.njit(numba.int64(numba.int64, numba.uint8[::1], numba.int64))
+@kernel(int64(int64, uint8[::1], int64))
 def _pack_one(value, packed, at):
     """Write one number as signed LEB128; where the next one goes."""
     while not -64 <= value < 64:
@@ -100,7 +102,7 @@ def _pack_one(value, packed, at):
     return at + 1
 
 
-@numba.njit(numba.int64(numba.int64[::1], numba.uint8[::1]))
+@kernel(int64(int64[::1], uint8[::1]))
 def _pack(values, packed):
     at = 0
     for value in values:
@@ -108,7 +110,7 @@ def _pack(values, packed):
     return at
 
 
-@numba.njit(numba.int64(numba.uint64, numba.int64, numba.boolean, numba.uint8[::1]))
+@kernel(int64(uint64, int64, boolean, uint8[::1]))
 def _pack_rows(first, count, torture, packed):
     """Weights of the first layer drawn like `_SplitMix.words` and written as LEB128; the length."""
     at = 0
