@@ -53,6 +53,19 @@ def legal(position: str, moves: list[str]) -> bool:
     return all(board.push_usi(move) != 0 for move in moves)
 
 
+def uci(move: str, size: int) -> str:
+    """A USI move as pyffish writes it on a board of that many files and ranks."""
+    squares = str.maketrans({str(file): "abcdef"[size - file] for file in range(1, size + 1)})
+    ranks = {letter: str(size - index) for index, letter in enumerate("abcdef"[:size])}
+
+    def square(text: str) -> str:
+        return text[0].translate(squares) + ranks[text[1]]
+
+    if move[1] == "*":
+        return f"{move[0]}@{square(move[2:4])}"
+    return square(move[:2]) + square(move[2:4]) + move[4:]
+
+
 def line_of(report: str) -> list[str]:
     return report.split(" pv ")[1].split(" ")
 
@@ -277,9 +290,7 @@ def test_every_line_is_legal_to_its_end(talk: ProcessTalk) -> None:
     rng = random.Random(4)
     board = cshogi.Board()
     for _ in range(12):
-        moves = [cshogi.move_to_usi(rng.choice(list(board.legal_moves))) for _ in range(1)]
-        for move in moves:
-            board.push_usi(move)
+        board.push(rng.choice(list(board.legal_moves)))
         if board.is_game_over():
             break
         position = f"sfen {board.sfen()}"
@@ -289,6 +300,8 @@ def test_every_line_is_legal_to_its_end(talk: ProcessTalk) -> None:
             if " pv " in line:
                 assert legal(position, line_of(line)), line
         board.push_usi(move_of(lines[-1]))
+        if board.is_game_over():
+            break
 
 
 # ---------------------------------------------------------------- pondering, gameover, mate
@@ -346,22 +359,30 @@ def test_a_mate_search_is_honest(talk: ProcessTalk, position: str, go: str) -> N
 def test_a_game_on_a_small_board(talk: ProcessTalk, option: str, variant: str) -> None:
     talk.send(f"setoption name {option} value {variant}", "isready", "usinewgame")
     assert talk.until("readyok") == ["readyok"]
-    start = pyffish.start_fen(variant)
+    start, width = pyffish.start_fen(variant), {"judkins": 6, "minishogi": 5}[variant]
     moves: list[str] = []
     for _ in range(12):
         talk.send(" ".join(["position startpos", *(["moves", *moves] if moves else [])]), "go depth 4")
         move = move_of(talk.answer())
         if move == "resign":
             break
-        assert move.replace("*", "@") in pyffish.legal_moves(variant, start, [text.replace("*", "@") for text in moves])
+        assert uci(move, width) in pyffish.legal_moves(variant, start, [uci(text, width) for text in moves])
         moves.append(move)
 
 
 # ---------------------------------------------------------------- the life of the process
 
 
-@pytest.mark.parametrize("go", ["go infinite", "go ponder", "go btime 600000 wtime 600000", None])
-@pytest.mark.parametrize("last", ["quit", None])
+@pytest.mark.parametrize(
+    ("go", "last"),
+    [
+        ("go infinite", "quit"),
+        ("go infinite", None),
+        ("go ponder", None),
+        ("go btime 600000 wtime 600000", "quit"),
+        (None, None),
+    ],
+)
 def test_quit_and_end_of_input_leave_at_once_and_quietly(go: str | None, last: str | None) -> None:
     talk = ProcessTalk(OWN_PROGRAM)
     talk.ready(*SMALL)

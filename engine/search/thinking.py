@@ -247,6 +247,7 @@ class Thinking:
 
     def _info(self, line: RootLine, depth: int, rank: int) -> Info:
         elapsed, nodes = self._elapsed_ms(), self._nodes()
+        is_ordinary = line.is_searched and line.mate is None
         return Info(
             depth=depth,
             seldepth=max(line.seldepth, 1),
@@ -255,7 +256,7 @@ class Thinking:
             nps=nodes * 1000 // max(1, elapsed),
             hashfull=self._engine.hashfull(),
             multipv=rank + 1,
-            score_cp=None if line.mate is not None else self._engine.evaluation.centipawns(line.score),
+            score_cp=self._engine.evaluation.centipawns(line.score) if is_ordinary else None,
             mate=line.mate,
             bound=BOUND_NAMES[line.bound],
             pv=[format_usi(move) for move in line.line],
@@ -274,7 +275,7 @@ class Thinking:
             engine.raise_stop_flag()
             self._on_info(self._info(best.root_line(0), best.completed_depth, 0))
         line = best.root_line(0)
-        engine.previous_score = line.score
+        engine.previous_score = line.score if line.is_searched else None
         count = min(engine.multipv, int(main.record["root_count"])) if best is main else 1
         infos = [self._info(best.root_line(rank), best.completed_depth, rank) for rank in range(count)]
         return Result(

@@ -47,8 +47,15 @@ class RootLine:
     line: list[int]
 
     @property
+    def is_searched(self) -> bool:
+        """False for a move that the search was stopped before: it has no score."""
+        return abs(self.score) <= MATE
+
+    @property
     def mate(self) -> int | None:
         """Plies to mate: positive for the side to move, negative against it; None for other scores."""
+        if not self.is_searched:
+            return None
         if self.score >= MATE_IN_MAX:
             return MATE - self.score
         if self.score <= -MATE_IN_MAX:
