@@ -6,9 +6,9 @@ update      both accumulators of one quiet move
 forward     the dense layers
 evaluation  both, reached as the search reaches them: through the address, with the changes read from the undo entries
 refresh     one accumulator: C adds all rows; ours starts from the refresh cache, here six pieces away
-cold        evaluations of positions taken from all over a table of rows too large for the caches
+cold        update and forward with rows from all over a table too large for the caches (HalfKP)
 
-Without gcc the C columns stay empty. Networks and moves are random, the integers are checked against each other.
+Without gcc the C columns stay empty. Networks and moves are random; the scores of all ways are compared first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ from eval.nnue import (  # noqa: E402
 
 PLIES = 24
 ROUNDS = 400
+COLD_PLIES = 20_000
 
 
 class Reference(ctypes.Structure):
@@ -189,8 +190,92 @@ def alternate(
     return statistics.median(times[0]), statistics.median(times[1]) if times[1] else float("nan")
 
 
-def report(name: str, ours: float, theirs: float) -> None:
-    print(f"{name:12}{ours:10.1f} ns{theirs:12.1f} ns{ours / theirs:10.2f}")
+class Bench:
+    """One network, ready for both sides."""
+
+    def __init__(self, features: Any, width: int) -> None:
+        network = random_networks.any_classic(features, width, 32, 32)
+        self.network, self.width = network, width
+        self.evaluation = network_evaluation(network, "shogi", 16)
+        self.tables = self.evaluation.tables
+        self.record = np.uint64(record_address(self.evaluation.network.record))
+        self.line, self.whole, self.refresh = make_timers(self.evaluation.network.shape)
+        self.position = new_position()
+        self.memory = self.evaluation.new_thread(self.position)
+        self.shared: Any = new_record(SHARED)
+        self.evaluation.attach(self.shared)
+        self.changes = row_changes(features, self.tables, quiet_line(self.position, self.evaluation, 1))
+        generator = np.random.default_rng(1)
+        self.cold = generator.integers(features.inputs, size=(COLD_PLIES, 2, 2))
+        self.start = new_position()
+        set_position(self.start, self.tables, parse_sfen(SHOGI.start_sfen, SHOGI))
+        self.accumulators = np.zeros((COLD_PLIES + 1, 2, width), np.int16)
+        for player in (0, 1):
+            rows = rows_of(features, self.start, self.tables, player)
+            self.accumulators[0, player] = network.bias + network.rows[rows].sum(axis=0, dtype=np.int16)
+        self.scratch = np.zeros(4 * width + 1024, np.uint8)
+        self.target = np.zeros(width, np.int16)
+        self.rows = np.array(rows_of(features, self.position, self.tables, 0), np.int64)
+        self.library = compile_reference(width)
+        self._lay_out_for_c()
+
+    def _lay_out_for_c(self) -> None:
+        dense = self.network.stacks[0]
+        self.packed = {name: getattr(dense, name) for name in ("bias_1", "bias_2", "bias_3", "weights_3")}
+        for name in ("weights_1", "weights_2"):
+            self.packed[name] = getattr(dense, name).reshape(32, -1, 4).transpose(1, 0, 2)
+        self.packed = {name: np.ascontiguousarray(array) for name, array in self.packed.items()}
+        pointers = {name: array.ctypes.data for name, array in self.packed.items()}
+        self.reference = Reference(rows=self.network.rows.ctypes.data, **pointers)
+
+    def ours(self, changes: np.ndarray, work: int, rounds: int) -> int:
+        """Update (1), evaluate (2) or both (3) along a line; sum of the scores."""
+        scratch, accumulators = np.uint64(self.scratch.ctypes.data), np.uint64(self.accumulators.ctypes.data)
+        return int(self.line(self.record, scratch, accumulators, changes, len(changes), rounds, work))
+
+    def theirs(self, changes: np.ndarray, work: int, rounds: int) -> int:
+        """The same in C."""
+        pointers = (ctypes.c_void_p(array.ctypes.data) for array in (self.accumulators, changes))
+        numbers = (ctypes.c_int64(number) for number in (len(changes), rounds, work))
+        return int(self.library.line(ctypes.byref(self.reference), *pointers, *numbers))
+
+    def our_evaluation(self, rounds: int) -> int:
+        """The line again, by the function that the search calls."""
+        return int(self.whole(self.position, self.tables, self.shared, PLIES, rounds))
+
+    def our_refresh(self, rounds: int) -> None:
+        """An accumulator from the cache, six squares of the board being others each time."""
+        changed = self.position["board"].copy()
+        differing = np.flatnonzero(changed != self.start["board"])[:6]
+        changed[differing] = self.start["board"][differing]
+        self.refresh(self.position, self.record, changed, np.uint64(self.target.ctypes.data), rounds)
+
+    def their_refresh(self, rounds: int) -> None:
+        """An accumulator from nothing."""
+        pointers = (ctypes.c_void_p(array.ctypes.data) for array in (self.target, self.rows))
+        numbers = (ctypes.c_int64(number) for number in (len(self.rows), rounds))
+        self.library.refresh(ctypes.byref(self.reference), *pointers, *numbers)
+
+    def check(self) -> None:
+        """All ways must give the same scores."""
+        sums = {self.ours(self.changes, 3, 1), self.our_evaluation(1)}
+        if self.library is not None:
+            sums.add(self.theirs(self.changes, 3, 1))
+        assert len(sums) == 1, f"different scores: {sums}"
+
+    def cases(self) -> Iterator[tuple[str, Callable[[], object], Callable[[], object], int]]:
+        """Name, our and their work, and how many units it is."""
+        warm = PLIES * ROUNDS
+        for name, work in (("update", 1), ("forward", 2)):
+            yield (
+                name,
+                lambda work=work: self.ours(self.changes, work, ROUNDS),
+                lambda work=work: self.theirs(self.changes, work, ROUNDS),
+                warm,
+            )
+        yield "evaluation", lambda: self.our_evaluation(ROUNDS), lambda: self.theirs(self.changes, 3, ROUNDS), warm
+        yield "refresh", lambda: self.our_refresh(warm), lambda: self.their_refresh(warm), warm
+        yield "cold", lambda: self.ours(self.cold, 3, 1), lambda: self.theirs(self.cold, 3, 1), COLD_PLIES
 
 
 def main() -> None:
@@ -199,95 +284,12 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--repeat", type=int, default=15)
     options = parser.parse_args()
-    features = {"kp": K_P, "halfkp": HALF_KP}[options.features]
-    network = random_networks.any_classic(features, options.width, 32, 32)
-    evaluation = network_evaluation(network, "shogi", 16)
-    ready, tables = evaluation.network, evaluation.tables
-    shape = ready.shape
-    line, whole, refresh = make_timers(shape)
-    position = new_position()
-    memory = evaluation.new_thread(position)
-    moves = quiet_line(position, evaluation, 1)
-    shared: Any = new_record(SHARED)
-    evaluation.attach(shared)
-    changes = row_changes(features, tables, moves)
-    accumulators = np.zeros((PLIES + 1, 2, options.width), np.int16)
-    start = new_position()
-    set_position(start, tables, parse_sfen(SHOGI.start_sfen, SHOGI))
-    for player in (0, 1):
-        rows = rows_of(features, start, tables, player)
-        accumulators[0, player] = network.bias + network.rows[rows].sum(axis=0, dtype=np.int16)
-    scratch = np.zeros(4 * options.width + 1024, np.uint8)
-    library = compile_reference(options.width)
-    dense = network.stacks[0]
-    packed = {name: np.ascontiguousarray(getattr(dense, name)) for name in ("bias_1", "bias_2", "bias_3", "weights_3")}
-    for name in ("weights_1", "weights_2"):
-        weights = getattr(dense, name)
-        packed[name] = np.ascontiguousarray(weights.reshape(32, -1, 4).transpose(1, 0, 2))
-    pointers = {name: array.ctypes.data for name, array in packed.items()}
-    reference = Reference(rows=network.rows.ctypes.data, **pointers)
-
-    def ours(work: int, rounds: int = ROUNDS) -> int:
-        at = np.uint64(accumulators.ctypes.data)
-        record = np.uint64(record_address(ready.record))
-        return int(line(record, np.uint64(scratch.ctypes.data), at, changes, PLIES, rounds, work))
-
-    def theirs(work: int, rounds: int = ROUNDS) -> int:
-        pointer = ctypes.c_void_p
-        return int(
-            library.line(
-                ctypes.byref(reference),
-                pointer(accumulators.ctypes.data),
-                pointer(changes.ctypes.data),
-                *(ctypes.c_int64(number) for number in (PLIES, rounds, work)),
-            )
-        )
-
-    sums = {ours(3, 1), int(whole(position, tables, shared, PLIES, 1))}
-    if library is not None:
-        sums.add(theirs(3, 1))
-    assert len(sums) == 1, f"different scores: {sums}"
-    print(f"{network.name}, {simd.PATH}; {'Narikin':>12}{'C':>15}{'ratio':>10}")
-    units = PLIES * ROUNDS
-    c_line = None if library is None else lambda work: theirs(work)
-    for name, work in (("update", 1), ("forward", 2), ("both", 3)):
-        report(name, *alternate(lambda w=work: ours(w), c_line and (lambda w=work: c_line(w)), options.repeat, units))
-    report(
-        "evaluation",
-        *alternate(
-            lambda: whole(position, tables, shared, PLIES, ROUNDS),
-            c_line and (lambda: c_line(3)),
-            options.repeat,
-            units,
-        ),
-    )
-    board = start["board"]
-    differing = np.flatnonzero(position["board"] != board)
-    changed = position["board"].copy()
-    changed[differing[:6]] = board[differing[:6]]
-    rows = np.array(rows_of(features, position, tables, 0), np.int64)
-    target = np.zeros(options.width, np.int16)
-
-    def c_refresh() -> None:
-        library.refresh(
-            ctypes.byref(reference),
-            ctypes.c_void_p(target.ctypes.data),
-            ctypes.c_void_p(rows.ctypes.data),
-            ctypes.c_int64(len(rows)),
-            ctypes.c_int64(units),
-        )
-
-    record = np.uint64(record_address(ready.record))
-    report(
-        "refresh",
-        *alternate(
-            lambda: refresh(position, record, changed, np.uint64(target.ctypes.data), units),
-            None if library is None else c_refresh,
-            options.repeat,
-            units,
-        ),
-    )
-    del memory
+    bench = Bench({"kp": K_P, "halfkp": HALF_KP}[options.features], options.width)
+    bench.check()
+    print(f"{bench.network.name}, {simd.PATH}\n{'':12}{'Narikin':>13}{'C':>15}{'ratio':>10}")
+    for name, ours, theirs, units in bench.cases():
+        mine, other = alternate(ours, None if bench.library is None else theirs, options.repeat, units)
+        print(f"{name:12}{mine:10.1f} ns{other:12.1f} ns{mine / other:10.2f}")
 
 
 if __name__ == "__main__":
