@@ -77,7 +77,6 @@ UNDO = np.dtype(
         ("score", "i4"),  # material and piece-square sum, centipawns, black's view (see TABLES psqt)
         ("moved", "i1"),  # the piece that moved, as it was before the move (a drop: the dropped piece)
         ("captured", "i1"),  # the piece that stood on `to`, 0 = none
-        ("accumulated", "i1"),  # bits: 1 = black's accumulator of the network is computed, 2 = white's
         ("spare", "i1"),
         ("since_null", "i4"),  # plies since the last null move or the start of the history
         ("checks", "i4", 2),  # length of the unbroken series of checks given by black / white, ending here

@@ -188,7 +188,6 @@ def make_move(P, T, m):
     u.move = m
     u.moved = np.int8(piece)
     u.captured = np.int8(captured)
-    u.accumulated = np.int8(0)
     u.since_null = before.since_null + np.int32(1)
     P.side = enemy
     P.ply += 1
@@ -239,7 +238,6 @@ def make_null(P, T):
     u.move = np.int32(NULL_MOVE)
     u.moved = np.int8(0)
     u.captured = np.int8(0)
-    u.accumulated = np.int8(0)
     u.since_null = np.int32(0)
     u.checks[0], u.checks[1] = np.int32(0), np.int32(0)
     P.side ^= 1
@@ -280,7 +278,7 @@ def refresh(P, T):
             score += T.hand_value[colour, kind] * count
     u.key_board, u.key_hand, u.score = key_board, key_hand, np.int32(score)
     u.hand[0], u.hand[1] = P.hand[0], P.hand[1]
-    u.move, u.moved, u.captured, u.accumulated = np.int32(0), np.int8(0), np.int8(0), np.int8(0)
+    u.move, u.moved, u.captured = np.int32(0), np.int8(0), np.int8(0)
     u.since_null = np.int32(0)
     side = P.side
     checkers = attackers_of_colour(P, T, P.king[side], side ^ 1, occupied(P))

@@ -95,7 +95,6 @@ class Worker:
     def begin(self, moves: list[int] | None = None) -> int:
         """Prepare a search of the current position, of all its moves or of some; returns their number."""
         self.completed_depth = 0
-        self.position["undo"]["accumulated"] = 0
         count = int(begin_search(self.position, self.tables, self.shared, self.record))
         if moves is None:
             return count
