@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cshogi
 import pytest
-from conversation import Conversation
+from conversation import OWN_PROGRAM, Conversation, ProcessTalk
 from fake_engine import FakeEngine
 
 from engine.search.limits import Limits, Result
@@ -77,3 +78,46 @@ def test_the_conversation_goes_as_it_went(log: Path) -> None:
     assert talk.end("quit") == []
     limits: list[Limits] = [call[0] for call in engine.called("go")]
     assert len(limits) == len(expected)
+
+
+def sound(position: str, move: str, declares: bool) -> bool:
+    """Whether an answer is what the position asks for: a declaration, a resignation when mated, else a legal move."""
+    board = cshogi.Board()
+    board.set_position(position)
+    if declares or board.is_game_over():
+        return move == ("win" if declares else "resign")
+    return board.push_usi(move) != 0
+
+
+def test_the_real_engine_plays_through_them_all() -> None:
+    """One process, one game after another; every answer legal, and the declaration of scenario 3 made."""
+    talk = ProcessTalk(OWN_PROGRAM)
+    talk.send("setoption name USI_Hash value 16", "setoption name DepthLimit value 2")
+    searches = 0
+    for log in LOGS:
+        position, pondering = "startpos", False
+        for line in lines_of(log, "recv"):
+            command = parse_command(line)
+            if line == "quit":
+                break
+            if line.startswith("setoption name USI_Hash"):
+                continue
+            talk.send(line)
+            if line == "usi":
+                talk.until("usiok")
+            elif line == "isready":
+                talk.until("readyok")
+            elif line.startswith("position "):
+                position = line.removeprefix("position ")
+            elif isinstance(command, Go) and command.limits.ponder:
+                pondering = True
+                assert [said for said in talk.settle() if not said.startswith("info")] == []
+            elif isinstance(command, Go | PonderHit) or (line == "stop" and pondering):
+                pondering = False
+                searches += 1
+                move = talk.answer().split(" ")[1]
+                assert sound(position, move, declares=log.stem.endswith("_03")), (log.stem, position, move)
+        talk.send("gameover draw")
+    assert searches > 100
+    assert talk.settle() == []
+    assert talk.end("quit") == []

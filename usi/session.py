@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from engine.search.limits import Result
+from engine.search.limits import Limits, Result
 from usi import __version__
 from usi.options import OPTIONS, OptionError, OptionValues
 from usi.output import Writer
@@ -46,6 +46,8 @@ from usi.running import EngineFace, RunningSearch
 KEEP_ALIVE_SECONDS = 5.0
 """Old GUIs give up on an engine that is silent for longer after `isready`."""
 
+WARM_UP_DEPTH = 6
+
 EngineMaker = Callable[[str, int], EngineFace]
 Job = Callable[[], None]
 
@@ -54,7 +56,10 @@ def make_engine(variant: str, threads: int) -> EngineFace:
     """Narikin's own engine with a tiny table; loads or compiles everything."""
     from engine.search.engine import Engine
 
-    return Engine(variant=variant, threads=threads, hash_mb=1)
+    engine = Engine(variant=variant, threads=threads, hash_mb=1)
+    engine.search(Limits(depth=WARM_UP_DEPTH))  # what runs for the first time is slow, and no clock runs yet
+    engine.new_game()
+    return engine
 
 
 def start_notice() -> str | None:

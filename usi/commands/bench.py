@@ -11,7 +11,7 @@ from typing import Any
 
 from usi.commands._arguments import count, read_position
 
-DEFAULT_DEPTH = 9
+DEFAULT_DEPTH = 13
 
 # Openings, middle games and endings of self-play games, two of them in check, both sides to move; a handicap, the
 # crowded "matsuri" position, an entering king, a mate problem without a king of its own, and the small boards.
