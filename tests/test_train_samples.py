@@ -178,6 +178,13 @@ def test_siblings_are_positions_after_the_other_move() -> None:
     assert set(samples["game"]) == {7} and set(samples["source"]) == {3}
 
 
+def test_siblings_after_blunders_are_left_out() -> None:
+    games = parse_games(b"b startpos 7g7f,- 3c3d,-10 2g2f,20\n")
+    siblings = parse_siblings(b"8c8d,44 8c8d,310;6g6f,80 1g1f,-400;\n")
+    samples, _ = Replayer("shogi", Choice(window=300)).siblings(games, siblings)
+    assert samples["score"].tolist() == [44, 310, 80]
+
+
 def test_siblings_of_other_games_are_refused() -> None:
     games = parse_games(b"b startpos 7g7f,- 3c3d,-10 2g2f,20\n")
     with pytest.raises(ValueError, match="belong"):

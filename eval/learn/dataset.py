@@ -43,6 +43,7 @@ class Choice:
 
     limit: int = 3000  # largest |score|, centipawns
     leaf: bool = False  # take the end of the quiescence line in place of the position
+    window: int = 300  # siblings: largest difference from the score of the game's position (both for one side)
 
 
 class Replayer:
@@ -96,7 +97,11 @@ class Replayer:
     def siblings(
         self, games: Games, siblings: Siblings, source: int = 0, first_game: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for positions beside the games. Raises ValueError if they do not belong to these games."""
+        """The same for positions beside the games. Raises ValueError if they do not belong to these games.
+
+        Only moves about as good as the game's are taken (Choice.window): after a blunder the score is that of its
+        refutation, which a network that judges quiet positions should leave to the search.
+        """
         scored = np.concatenate([[0], np.cumsum(games.scores != NO_SCORE)])
         groups = np.diff(siblings.games)
         if len(groups) != len(games) or np.any((groups != np.diff(scored[games.offsets])) & (groups != 0)):
@@ -105,6 +110,7 @@ class Replayer:
         starts, start_of = self._start(games)
         made = _replay_siblings(
             *self._context(),
+            self.choice.window,
             starts.boards,
             starts.hands,
             starts.sides,
@@ -215,6 +221,7 @@ def _replay_siblings(
     turned,
     limit,
     leaf,
+    window,
     boards,
     hands,
     sides,
@@ -242,7 +249,7 @@ def _replay_siblings(
             if scores[at] != NO_SCORE:
                 for entry in range(groups[group], groups[group + 1]):
                     score = np.int64(sibling_scores[entry])
-                    if abs(score) > limit:
+                    if abs(score) > limit or abs(score + scores[at]) > window:
                         continue
                     make_move(P, T, sibling_moves[entry])
                     sample = samples[made]

@@ -98,7 +98,7 @@ def _unary(name: str) -> Any:
 
 
 add, subtract, multiply, divide = (_lane_by_lane(name) for name in ("fadd", "fsub", "fmul", "fdiv"))
-square_root, nearest, floor = (_unary(name) for name in ("sqrt", "rint", "floor"))
+square_root, nearest = (_unary(name) for name in ("sqrt", "rint"))
 
 
 @intrinsic

@@ -45,6 +45,9 @@ def _add_data_options(group: Any) -> None:
         "--limit", type=count(0, 32767), default=3000, metavar="CP", help="leave out larger scores (default 3000)"
     )
     group.add_argument("--leaf", action="store_true", help="use the end of the quiescence line of each position")
+    group.add_argument(
+        "--window", type=count(0), default=300, metavar="CP", help="siblings: largest loss or gain by the move"
+    )
     group.add_argument("--smooth", action="store_true", help="average neighbouring scores of a game")
     group.add_argument("--score-share", nargs="+", type=float, default=[1.0], metavar="S", help=SHARE_TEXT)
     group.add_argument("--validation", type=float, default=0.05, metavar="S", help="share of the first file's games")
@@ -130,7 +133,7 @@ def make_recipe(arguments: Any) -> Any:
         shape=Shape(arguments.features, arguments.width, arguments.scale),
         plan=plan,
         variant=arguments.variant,
-        choice=Choice(arguments.limit, arguments.leaf),
+        choice=Choice(arguments.limit, arguments.leaf, arguments.window),
         weights=tuple(arguments.weights),
         tempo=tuple(arguments.tempo),
         smooth=arguments.smooth,
