@@ -48,7 +48,6 @@ from engine.rules.layout import (
     HAND_SHIFT,
     KING,
     NO_SQUARE,
-    NULL_MOVE,
     PAWN,
     POSITION,
     new_record,
@@ -332,11 +331,11 @@ def replace_many(shape, entry, target, removed, removed_count, added, added_coun
 
 @inline
 def advance(shape, P, N, perspective, view, plane, ply, source, target):
-    """The accumulator of `ply` at `target`, from the one of the ply before at `source`."""
+    """The accumulator of `ply` at `target`, from the one of the ply before at `source`.
+
+    In a pass "piece 0" moves, which like a king may be no feature: then the accumulator stays as it is.
+    """
     u = P.undo[np.uint64(ply)]
-    if u.move == NULL_MOVE:
-        copy_accumulator(shape, source, target)
-        return
     before = P.undo[np.uint64(ply - 1)]
     gone, new = moved_numbers(N, perspective, view, u, before)
     if u.captured == 0:
@@ -457,8 +456,7 @@ def nearest_computed(shape, P, A, perspective, index):
     own_king = np.int64(KING | perspective << COLOUR_SHIFT)
     at = index
     while at > 0 and index - at < LONGEST_WALK:
-        u = P.undo[np.uint64(P.root_ply + at)]
-        if u.move == 0 or (is_relative(shape) and np.int64(u.moved) == own_king):
+        if is_relative(shape) and np.int64(P.undo[np.uint64(P.root_ply + at)].moved) == own_king:
             return np.int64(-1)
         at -= 1
         if load_u64(slot_at(shape, A, at) + np.uint64(8 * perspective)) == key_at(P, P.root_ply + at):
