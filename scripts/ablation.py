@@ -31,7 +31,6 @@ from engine.rules.variants import Variant, get_variant
 from engine.search.hash_table import HashTable
 from engine.search.history import forget, prepare_worker
 from engine.search.parameters import SWITCHES, find_parameter
-from engine.search.root import think
 from engine.search.workers import Worker
 from eval import load_evaluation
 
@@ -100,9 +99,8 @@ class Searcher:
         if self.worker.begin() == 0:
             return 0, 0, 0
         self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % 32
-        self.worker.set_node_limit(nodes)
-        think(self.worker.position, self.tables, self.shared, self.worker.record, depth)
-        line = self.worker.root_line(0)
+        self.stop[0] = 0
+        line = self.worker.think(depth, nodes)
         return line.move, line.score, self.worker.nodes
 
 

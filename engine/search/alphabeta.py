@@ -24,11 +24,13 @@ from engine.search.hash_table import (
     entry_move,
     entry_value,
     entry_was_pv,
+    prefetch_child,
     prefetch_entry,
     probe,
     store,
 )
 from engine.search.history import (
+    butterfly_bonus,
     capture_bonus,
     captured_type,
     continuation_bonus,
@@ -55,6 +57,7 @@ from engine.search.layout import (
     TRIED,
     worker_type,
 )
+from engine.search.mate_short import mate_in_three
 from engine.search.parameters import SWITCHES
 from engine.search.path import (
     draw_value,
@@ -111,6 +114,10 @@ REDUCTIONS = SWITCHES["late_move_reduction"]
 CORRECTION = SWITCHES["correction"]
 KILLERS = SWITCHES["killers"]
 USE_MATE_IN_ONE = SWITCHES["mate_in_one"]
+USE_MATE_IN_THREE = SWITCHES["mate_in_three"]
+RAISED_ALPHA = SWITCHES["raised_alpha"]
+HINDSIGHT = SWITCHES["hindsight"]
+EVALUATION_ORDER = SWITCHES["evaluation_order"]
 USE_SUPERIOR = SWITCHES["superior"]
 MATE_DISTANCE = SWITCHES["mate_distance"]
 
@@ -168,6 +175,17 @@ def reward_answer(P, W, ply, depth):
         parameters = W.parameters
         bonus = history_size(depth, parameters.bonus_slope, parameters.bonus_base, parameters.bonus_limit)
         continuation_bonus(W, ply - 1, int64(before.row), bonus >> 1)
+
+
+@inline
+def _won(C, W, key, ply, m, value, tt_pv):
+    """Keep a win found without searching; `m` is the move, or DECLARED. Returns its value."""
+    if m != DECLARED:
+        start_line(W, ply + 1)
+        extend_line(W, ply, m)
+    move = int64(max(m, int32(0)))
+    store(C, key, ply, move, value, int64(NO_VALUE), int64(MAX_PLY), BOUND_EXACT, int64(tt_pv))
+    return value
 
 
 @address_kernel(SEARCH_SIGNATURE)
@@ -248,7 +266,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
             quiet_bonus(P, W, ply, structure, int32(hash_move), bonus)
         return hash_value
 
-    # Step 6. The game can be won at once: by declaring (nyugyoku), or by a mate found without searching.
+    # Step 6. The game is won: by declaring (nyugyoku), or by a short mate found without searching.
     if not checked and excluded == 0 and data == np.uint64(0):
         mate = int32(0)
         if C.impasse_rule:
@@ -256,12 +274,11 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         if mate == 0 and switches & USE_MATE_IN_ONE:
             mate = mate_in_one(P, T, int64(before.free))
         if mate:
-            if mate != DECLARED:
-                start_line(W, ply + 1)
-                extend_line(W, ply, mate)
-            mate = max(mate, int32(0))
-            store(C, key, ply, int64(mate), MATE - ply - 1, int64(NO_VALUE), int64(MAX_PLY), BOUND_EXACT, int64(tt_pv))
-            return MATE - ply - 1
+            return _won(C, W, key, ply, mate, MATE - ply - 1, tt_pv)
+        if switches & USE_MATE_IN_THREE and depth >= parameters.mate_in_three_depth:
+            mate = mate_in_three(P, T, int64(before.free))
+            if mate:
+                return _won(C, W, key, ply, mate, MATE - ply - 3, tt_pv)
 
     # Step 7. Static evaluation, and whether the side to move has been improving since its last moves.
     evaluation = int64(NO_VALUE)
@@ -287,6 +304,25 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         if earlier == NO_VALUE:
             earlier = np.int64(stack_at(W, ply - 4).static_eval)
         improving = earlier == NO_VALUE or entry.static_eval > earlier
+        # The move that led here is better, for ordering, the worse this evaluation is against the one before it.
+        if (
+            switches & EVALUATION_ORDER
+            and excluded == 0
+            and before.static_eval != NO_VALUE
+            and before.move_count > 0
+            and P.undo[np.uint64(P.ply)].captured == 0
+        ):
+            bonus = -(np.int64(entry.static_eval) + before.static_eval) * parameters.evaluation_bonus
+            limit = np.int64(parameters.evaluation_bonus_limit)
+            butterfly_bonus(W, P.side ^ 1, int64(before.move), max(-limit, min(limit, bonus)))
+    # A move that was reduced a lot, and did not let the other side improve, is given a ply back.
+    prior = np.int64(before.reduction)
+    before.reduction = np.int32(0)
+    if switches & HINDSIGHT and prior >= 3 and not checked and before.static_eval != NO_VALUE:
+        if entry.static_eval + before.static_eval <= 0:
+            depth += 1
+        elif prior < 5 and depth >= 2 and entry.static_eval + before.static_eval > 120:
+            depth -= 1
     stack_at(W, ply + 2).cutoffs = np.int32(0)
     stack_at(W, ply + 2).killers[0] = np.int32(0)
     stack_at(W, ply + 2).killers[1] = np.int32(0)
@@ -397,6 +433,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
             if m == 0:
                 break
             entry.move_count = np.int32(0)
+            prefetch_child(P, T, C, m)
             play(P, T, C, W, ply, move_row(P, W, m), m)
             value = -call_search(
                 W.quiescence,
@@ -454,6 +491,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         if m == excluded:
             continue
         move_count += 1
+        prefetch_child(P, T, C, m)
         tactical = is_tactical(P, m)
         gives = move_checks(P, T, picker, m)
         row = move_row(P, W, m)
@@ -589,9 +627,11 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
                 r += parameters.reduction_drop
             r -= stat * ONE // parameters.reduction_history
             shallow = max(min(int64(1), new_depth), new_depth - max(int64(0), r >> 10))
+            entry.reduction = np.int32(new_depth - shallow)
             value = -call_search(
                 W.search, position, tables, shared, worker, ply + 1, -(alpha + 1), -alpha, shallow, int64(CUT_NODE)
             )
+            entry.reduction = np.int32(0)
             if value > alpha and shallow < new_depth:
                 if value > best + 50 + 2 * new_depth:
                     new_depth += 1
@@ -658,6 +698,8 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
                     entry.cutoffs += np.int32(1)
                     break
                 alpha = value
+                if switches & RAISED_ALPHA and 2 < depth < 14 and abs(value) < MATE_IN_MAX:
+                    depth -= 2  # the others need only be shown not to be better still
         if m != best_move:
             if tactical:
                 if capture_count < TRIED:

@@ -17,6 +17,15 @@ import numpy as np
 
 from engine.native.intrinsics import load_u64, multiply_high, prefetch, store_u64
 from engine.native.jit import inline
+from engine.rules.layout import (
+    COLOUR_SHIFT,
+    DROP_BIT,
+    FROM_MASK,
+    FROM_SHIFT,
+    PROMOTE_BIT,
+    PROMOTED,
+    TO_MASK,
+)
 from engine.search.layout import BOUND_EXACT, MATE_IN_MAX
 
 CLUSTER_ENTRIES = 4
@@ -41,6 +50,30 @@ def cluster_address(C, key):
 @inline
 def prefetch_entry(C, key):
     """Ask for a position's cache line before it is needed."""
+    prefetch(cluster_address(C, key))
+
+
+@inline
+def prefetch_child(P, T, C, m):
+    """Ask for the cache line of the position after a move, before the move is even made."""
+    u = P.undo[np.uint64(P.ply)]
+    side = np.uint64(P.side)
+    to = np.uint64(m & TO_MASK)
+    origin = np.uint64((m >> FROM_SHIFT) & FROM_MASK)
+    board = u.key_board ^ T.key_side
+    if m & DROP_BIT:
+        board ^= T.key[origin | side << np.uint64(COLOUR_SHIFT), to]
+        key = board + u.key_hand - T.key_hand[side, origin]
+    else:
+        piece = np.uint64(P.board[origin])
+        placed = piece | np.uint64(PROMOTED) if m & PROMOTE_BIT else piece
+        board ^= T.key[piece, origin] ^ T.key[placed, to]
+        captured = np.uint64(P.board[to])
+        key = u.key_hand
+        if captured:
+            board ^= T.key[captured, to]
+            key += T.key_hand[side, captured & np.uint64(7)]
+        key += board
     prefetch(cluster_address(C, key))
 
 

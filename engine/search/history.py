@@ -146,11 +146,17 @@ def continuation_bonus(W, ply, row, bonus):
     _continuation_bonus(W, ply, 6, row, bonus)
 
 
+@inline
+def butterfly_bonus(W, side, m, bonus):
+    """Reward a quiet move of a colour, whatever was played before it."""
+    s, key = np.uint64(side), np.uint64(m & 0xFFFF)
+    W.butterfly[s, key] = with_bonus(np.int64(W.butterfly[s, key]), bonus, BUTTERFLY_SHIFT)
+
+
 @kernel(void(position_type, worker_type, int64, int64, int32, int64))
 def quiet_bonus(P, W, ply, structure, m, bonus):
     """Reward (or punish) a quiet move of the current position in all tables."""
-    side, key = np.uint64(P.side), np.uint64(m & 0xFFFF)
-    W.butterfly[side, key] = with_bonus(np.int64(W.butterfly[side, key]), bonus, BUTTERFLY_SHIFT)
+    butterfly_bonus(W, P.side, m, bonus)
     row = move_row(P, W, m)
     s, r = np.uint64(structure), np.uint64(row)
     W.structures[s, r] = with_bonus(np.int64(W.structures[s, r]), bonus, STRUCTURE_SHIFT)

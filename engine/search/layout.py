@@ -31,7 +31,7 @@ MOVE_KINDS = 17
 ROWS = MOVE_KINDS * 2 * 81
 
 STRUCTURES = 512  # rows of the history by pawn structure
-CORRECTIONS = 16384  # entries of each correction table
+CORRECTIONS = 4096  # entries of each correction table
 TRIED = 64  # quiet moves or captures of one node that are remembered for the history
 
 STACK = np.dtype(

@@ -58,6 +58,8 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     _p("history_prune", 3500, 1000, 8000, 400, "history pruning: points below zero for each ply of depth"),
     _p("see_capture_slope", 180, 40, 500, 25, "exchange pruning of captures: cp lost for each ply of depth"),
     _p("see_quiet_slope", 25, 5, 80, 4, "exchange pruning of quiet moves: cp lost for each squared reduced ply"),
+    # mates
+    _p("mate_in_three_depth", 3, 1, 10, 1, "mate in three plies is looked for from this depth on"),
     # extensions
     _p("singular_depth", 6, 4, 10, 1, "singular extension: least depth"),
     _p("singular_margin", 60, 20, 200, 10, "singular extension: hundredths of cp below the hash value for each ply"),
@@ -82,6 +84,8 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     _p("malus_slope", 160, 50, 600, 25, "history malus for each ply of depth"),
     _p("malus_limit", 1500, 600, 3000, 100, "largest history malus"),
     _p("check_bonus", 8000, 0, 30000, 1000, "ordering points of a quiet move that gives check and is not lost at once"),
+    _p("evaluation_bonus", 6, 0, 30, 2, "bonus of the move before for each cp the evaluation rose through it"),
+    _p("evaluation_bonus_limit", 900, 0, 3000, 100, "largest such bonus"),
     _p("correction_weight", 300, 0, 800, 50, "correction history: 1024ths of the four tables' sum that are applied"),
     # quiescence
     _p("delta_margin", 180, 50, 500, 25, "quiescence: cp a capture may fall short of alpha"),
@@ -117,10 +121,14 @@ SWITCH_NAMES: tuple[str, ...] = (
     "quiescence_checks",
     "delta",
     "mate_in_one",
+    "quiescence_mate",
     "mate_in_three",
     "aspiration",
     "superior",
     "mate_distance",
+    "raised_alpha",
+    "hindsight",
+    "evaluation_order",
 )
 """Parts that can be switched off without compiling anew: bit i of `switches` belongs to name i."""
 

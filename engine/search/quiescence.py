@@ -27,7 +27,7 @@ from engine.search.hash_table import (
     entry_move,
     entry_value,
     entry_was_pv,
-    prefetch_entry,
+    prefetch_child,
     probe,
     store,
 )
@@ -63,7 +63,7 @@ from engine.search.see import exchange_at_least
 
 USE_CHECKS = SWITCHES["quiescence_checks"]
 USE_DELTA = SWITCHES["delta"]
-USE_MATE_IN_ONE = SWITCHES["mate_in_one"]
+USE_MATE_IN_ONE = SWITCHES["quiescence_mate"]
 USE_CORRECTION = SWITCHES["correction"]
 USE_SUPERIOR = SWITCHES["superior"]
 
@@ -102,12 +102,11 @@ def is_stopped(C):
 
 @inline
 def play(P, T, C, W, ply, row, m):
-    """Make a move from a ply: count it, note it on the stack, fetch the child's table entry, mind the node limit."""
+    """Make a move from a ply: count it, note it on the stack, mind the node limit."""
     entry = stack_at(W, ply)
     entry.move = np.int32(m)
     entry.row = np.int32(row)
     make_move(P, T, np.int32(m))
-    prefetch_entry(C, position_key(P))
     W.nodes += 1
     if W.nodes >= W.node_limit:
         atomic_store_i64(C.stop, int64(1))
@@ -216,6 +215,7 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         if m == 0:
             break
         move_count += 1
+        prefetch_child(P, T, C, m)
         tactical = is_tactical(P, m)
         if best > -MATE_IN_MAX:
             if not checked:

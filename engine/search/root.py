@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import boolean, int32, int64, void
 
-from engine.native.intrinsics import address_of, atomic_store_i64, call_search
+from engine.native.intrinsics import address_of, call_search
 from engine.native.jit import inline, kernel
 from engine.rules.endings import NONE, declaration
 from engine.rules.layout import DROP_BIT, position_type, shared_type, tables_type
@@ -104,8 +104,8 @@ def _root_reduction(W, depth, move_count, tactical, gives, m, window):
     return r
 
 
-@kernel(int64(position_type, tables_type, shared_type, worker_type, int64, int64, int64))
-def search_root(P, T, C, W, alpha, beta, depth):
+@inline
+def _search_root(P, T, C, W, alpha, beta, depth):
     """Search the root moves from `W.root_index` on in one window; returns the best value (fail-soft)."""
     addresses = address_of(P), address_of(T), address_of(C), address_of(W)
     p, t, c, w = addresses
@@ -240,7 +240,7 @@ def search_line(P, T, C, W, depth, tell):
     """
     while True:
         shallower = max(int64(1), depth - W.fails)
-        value = search_root(P, T, C, W, W.alpha, W.beta, shallower)
+        value = _search_root(P, T, C, W, W.alpha, W.beta, shallower)
         sort_root(W, W.root_index, W.root_count)
         if is_stopped(C):
             return int64(STOPPED)
@@ -262,23 +262,6 @@ def search_line(P, T, C, W, depth, tell):
         W.delta += W.delta // 2 + 5
         if tell:
             return outcome
-
-
-@kernel(int64(position_type, tables_type, shared_type, worker_type, int64))
-def think(P, T, C, W, max_depth):
-    """Search without reports up to a depth or the worker's node limit; returns the last depth finished.
-
-    `begin_search` must have been called. The result is the first root move. For making training games and tests.
-    """
-    done = int64(0)
-    for depth in range(1, max_depth + 1):
-        begin_depth(W, int64(depth))
-        begin_line(W, int64(0), int64(depth))
-        if search_line(P, T, C, W, int64(depth), False) == STOPPED:
-            break
-        done = int64(depth)
-    atomic_store_i64(C.stop, int64(0))
-    return done
 
 
 @inline

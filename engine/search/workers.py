@@ -134,6 +134,14 @@ class Worker:
         self.completed_depth = depth
         return True
 
+    def think(self, depth: int, nodes: int | None = None) -> RootLine:
+        """Search without reports, to a depth or a number of nodes; `begin` must have found a legal move."""
+        self.set_node_limit(nodes)
+        for next_depth in range(1, depth + 1):
+            if not self.search_depth(next_depth, 1):
+                break
+        return self.root_line(0)
+
     def lengthen(self, line: int, wanted: int) -> bool:
         """Lengthen a line for people to read; False if it announces a mate that it does not reach."""
         before = int(self.record["node_limit"])
