@@ -465,31 +465,37 @@ def nearest_computed(shape, P, A, perspective, index):
 
 
 @inline
-def current_accumulator(shape, P, N, A, perspective):
-    """Address of the player's accumulator of the current position, computed now if need be."""
+def catch_up(shape, P, N, A, perspective, index, inside):
+    """Compute the player's accumulator of the current position, whose slot is `index`, by the shortest way."""
+    view, plane = view_of(shape, P, N, perspective)
+    at = nearest_computed(shape, P, A, perspective, index) if inside else np.int64(-1)
+    if at < 0:
+        slot = slot_at(shape, A, index)
+        renew(shape, P, N, A, perspective, view, plane, accumulator_at(shape, slot, perspective))
+        store_u64(slot + np.uint64(8 * perspective), key_at(P, P.ply))
+        return
+    while at < index:
+        source = accumulator_at(shape, slot_at(shape, A, at), perspective)
+        at += 1
+        slot = slot_at(shape, A, at)
+        ply = P.root_ply + at
+        advance(shape, P, N, perspective, view, plane, ply, source, accumulator_at(shape, slot, perspective))
+        store_u64(slot + np.uint64(8 * perspective), key_at(P, ply))
+
+
+@inline
+def current_slot(shape, P, N, A):
+    """Address of the slot with both accumulators of the current position, computed now if need be."""
     index = P.ply - P.root_ply
     inside = 0 <= index < SPARE
     if not inside:
         index = np.int64(SPARE)
     slot = slot_at(shape, A, index)
     key = key_at(P, P.ply)
-    target = accumulator_at(shape, slot, perspective)
-    if load_u64(slot + np.uint64(8 * perspective)) == key:
-        return target
-    view, plane = view_of(shape, P, N, perspective)
-    at = nearest_computed(shape, P, A, perspective, index) if inside else np.int64(-1)
-    if at < 0:
-        renew(shape, P, N, A, perspective, view, plane, target)
-        store_u64(slot + np.uint64(8 * perspective), key)
-        return target
-    while at < index:
-        source = accumulator_at(shape, slot_at(shape, A, at), perspective)
-        at += 1
-        ply = P.root_ply + at
-        slot = slot_at(shape, A, at)
-        advance(shape, P, N, perspective, view, plane, ply, source, accumulator_at(shape, slot, perspective))
-        store_u64(slot + np.uint64(8 * perspective), key_at(P, ply))
-    return target
+    for perspective in range(2):
+        if load_u64(slot + np.uint64(8 * perspective)) != key:
+            catch_up(shape, P, N, A, perspective, index, inside)
+    return slot
 
 
 # ---- dense layers ----
@@ -597,16 +603,16 @@ def stacked_output(shape, N, A, number, own, other):
 @inline
 def classic_score(shape, P, N, A):
     """Score of a classic network for the side to move."""
-    own = current_accumulator(shape, P, N, A, P.side)
-    other = current_accumulator(shape, P, N, A, P.side ^ 1)
+    slot = current_slot(shape, P, N, A)
+    own, other = accumulator_at(shape, slot, P.side), accumulator_at(shape, slot, P.side ^ 1)
     return to_score(N, classic_output(shape, N, A, own, other))
 
 
 @inline
 def stacked_score(shape, P, N, A):
     """Score of a stacked network for the side to move."""
-    own = current_accumulator(shape, P, N, A, P.side)
-    other = current_accumulator(shape, P, N, A, P.side ^ 1)
+    slot = current_slot(shape, P, N, A)
+    own, other = accumulator_at(shape, slot, P.side), accumulator_at(shape, slot, P.side ^ 1)
     return to_score(N, stacked_output(shape, N, A, stack_of(N, P), own, other))
 
 
