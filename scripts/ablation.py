@@ -71,7 +71,6 @@ class Searcher:
         self.stop = np.zeros(8, dtype=np.int64)
         self.hash = HashTable(HASH_MB)
         self.shared["stop"] = self.stop.ctypes.data
-        self.shared["hash_table"], self.shared["hash_clusters"] = self.hash.address, self.hash.clusters
         self.evaluation = load_evaluation(eval_file, variant.name)
         self.evaluation.attach(self.shared)
         self.worker = Worker(0, self.tables, self.shared)
@@ -81,7 +80,8 @@ class Searcher:
 
     def new_game(self) -> None:
         """Forget, and set up the start position."""
-        self.hash.clear()
+        self.hash.clear()  # which moves it
+        self.shared["hash_table"], self.shared["hash_clusters"] = self.hash.address, self.hash.clusters
         forget(self.worker.record)
         self.worker.position["all_moves"] = 0
         set_position(self.worker.position, self.tables, parse_sfen(self.variant.start_sfen, self.variant))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.search.clock import Plan, Progress, make_plan
+from engine.search.clock import Lateness, Plan, Progress, make_plan
 from engine.search.limits import Limits
 
 
@@ -114,3 +114,16 @@ def test_restless_and_falling_roots_take_longer_than_calm_ones() -> None:
     assert easy < 0.6
     assert hard > 1.5
     assert worse > easy
+
+
+def test_late_answers_make_the_next_ones_earlier_until_they_are_forgotten() -> None:
+    lateness = Lateness()
+    lateness.note(-20)
+    assert lateness.margin == 0
+    lateness.note(15)
+    late = make_plan(Limits(byoyomi=100), 0, 1, lateness.margin)
+    assert late is not None
+    assert late.maximum == plan(byoyomi=100).maximum - 15
+    for _ in range(60):
+        lateness.note(-5)
+    assert lateness.margin < 0.1

@@ -11,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -145,9 +146,12 @@ class Session:
                 if latest is not None:
                     latest.stop()
             case PonderHit(limits):
+                if limits is not None:
+                    limits.received = time.perf_counter()
                 if latest is not None:
                     latest.ponderhit(limits, self._options)
             case Go(limits, complaints):
+                limits.received = time.perf_counter()
                 search = RunningSearch(limits, self._out)
                 self._latest = search
                 self._say(*complaints)

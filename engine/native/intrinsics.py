@@ -169,3 +169,16 @@ def call_picker(
     word, number = types.uint64, types.int64
     signature = number(word, word, word, word, number, number, number)
     return signature, lambda context, builder, sig, args: _address_call(builder, args)
+
+
+@intrinsic
+def call_clock(typingctx: Any, function: Any, first: Any, second: Any) -> Any:
+    """Call the operating system's clock (see engine.native.clock) at an address, with two uint64."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(I32, [I64, I64])
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    word = types.uint64
+    return types.void(word, word, word), codegen

@@ -144,6 +144,10 @@ SHARED = np.dtype(
         ("hash_clusters", "u8"),  # number of clusters
         ("hash_age", "i8"),  # generation of the running search
         ("stop", "u8"),  # address of the int64 stop flag (read atomically)
+        ("clock", "u8"),  # address of the system's clock (engine.native.clock), 0 = none
+        ("clock_id", "i8"),  # its first argument, -1 = the buffer
+        ("clock_unit", "i8"),  # ticks in its first word
+        ("deadline", "i8"),  # ticks at which the search must end, 0 = none
         ("impasse_rule", "i8"),  # index into endings.IMPASSE_RULES
         ("impasse_points", "i8", 2),  # points that each colour needs under the rule (handicaps taken into account)
         ("max_moves", "i8"),  # the game is drawn at this move number; 0 = no limit

@@ -16,6 +16,7 @@ LONGEST_SHARE = 0.22  # part of the main time that one move may take at most
 LONGEST_FACTOR = 5.0  # one move may take this many times its share of the time
 BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is spent faster
 LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded machine
+LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
 
@@ -44,8 +45,22 @@ def is_timed(limits: Limits) -> bool:
     return any(value is not None for value in given) or limits.byoyomi > 0 or limits.binc > 0 or limits.winc > 0
 
 
-def make_plan(limits: Limits, side: int, game_ply: int) -> Plan | None:
-    """The plan for the side to move (0 black, 1 white) at a move number; None when nothing limits the time."""
+@dataclass
+class Lateness:
+    """How late answers were of late: a busy machine wakes threads late, so more time is kept back on it."""
+
+    margin: float = 0.0  # milliseconds
+
+    def note(self, late: float) -> None:
+        """An answer was ready so many milliseconds after the end of its time (negative: before)."""
+        self.margin = max(0.9 * self.margin, min(late, LONGEST_LATENESS_MS), 0.0)
+
+
+def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -> Plan | None:
+    """The plan for the side to move (0 black, 1 white) at a move number; None when nothing limits the time.
+
+    `lateness`: milliseconds to keep back on top, because answers came late before.
+    """
     if limits.infinite or not is_timed(limits):
         return None
     if limits.movetime is not None:
@@ -57,7 +72,7 @@ def make_plan(limits: Limits, side: int, game_ply: int) -> Plan | None:
     whole_seconds = limits.round_up_to_full_second and not any(
         value % SECOND for value in (time_left, increment, byoyomi)
     )
-    maximum = _longest(limits, time_left + byoyomi)
+    maximum = _longest(limits, time_left + byoyomi, lateness)
     if time_left <= byoyomi:
         optimum = maximum  # what is left of the period is lost anyway
     elif byoyomi:
@@ -69,9 +84,9 @@ def make_plan(limits: Limits, side: int, game_ply: int) -> Plan | None:
     return Plan(min(optimum, maximum), maximum, minimum, whole_seconds, float(limits.network_delay))
 
 
-def _longest(limits: Limits, usable: float) -> float:
+def _longest(limits: Limits, usable: float, lateness: float) -> float:
     """All that may be used of the time on the clock: a margin for the way to the server is kept back."""
-    margin = min(float(limits.network_delay2), LATENCY_MS + LATENCY_SHARE * usable)
+    margin = min(float(limits.network_delay2), LATENCY_MS + LATENCY_SHARE * usable) + lateness
     return max(usable - margin, 0.3 * usable, 1.0)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.native.clock import find_clock
 from engine.rules.endings import DECLARED, declaration
 from engine.rules.impasse import DEFAULT_RULE, IMPASSE_RULES, entering_points
 from engine.rules.layout import MAX_PLIES, SHARED, new_record
@@ -25,7 +26,7 @@ from engine.rules.position import forget_history, make_move, set_position
 from engine.rules.sfen import Placement, SfenError, parse_sfen
 from engine.rules.tables import variant_tables
 from engine.rules.variants import get_variant
-from engine.search.clock import is_timed
+from engine.search.clock import Lateness, is_timed
 from engine.search.hash_table import AGES, HashTable
 from engine.search.history import prepare_worker
 from engine.search.layout import MAX_PLY
@@ -56,6 +57,9 @@ class Engine:
         self._stop_flag = np.zeros(16, dtype=np.int64)
         self.shared: Any = new_record(SHARED)
         self.shared["stop"] = self._stop_flag.ctypes.data
+        self._clock = find_clock()
+        self.shared["clock"], self.shared["clock_id"] = self._clock.function, self._clock.clock_id
+        self.shared["clock_unit"] = self._clock.unit
         self._hash = HashTable(max(1, hash_mb))
         self._attach_hash()
         self._threads = threads
@@ -65,6 +69,7 @@ class Engine:
         self._all_moves = False
         self.multipv = 1
         self.previous_score: int | None = None
+        self.lateness = Lateness()
         self._settings: dict[str, int] = {}
         self._game: tuple[str | None, list[str]] | None = None  # what the position came from
         self.workers: list[Worker] = []
@@ -346,6 +351,13 @@ class Engine:
         return list(dict.fromkeys(moves))
 
     # ------------------------------------------------ for the running search
+
+    def set_deadline(self, seconds: float | None) -> None:
+        """Make the search threads end so many seconds from now by their own look at the clock; None = no limit."""
+        if seconds is None or self._clock.function == 0:
+            self.shared["deadline"] = 0
+        else:
+            self.shared["deadline"] = self._clock.now() + int(seconds * self._clock.ticks_per_second)
 
     def raise_stop_flag(self) -> None:
         """Make all search threads return."""

@@ -92,7 +92,7 @@ WORKER = np.dtype(
         ("search", "u8"),  # addresses of the compiled functions that call each other
         ("quiescence", "u8"),
         ("next_move", "u8"),
-        ("thread", "i8"),  # 0 = the main thread
+        ("clock_words", "i8", 2),  # where the system's clock writes
         ("seldepth", "i8"),
         ("root_depth", "i8"),
         ("root_delta", "i8"),  # width of the root's window

@@ -20,6 +20,7 @@ class Limits:
     mate: int | None = None  # time for a mate search, -1 = no limit
     infinite: bool = False
     ponder: bool = False
+    received: float | None = None  # time.perf_counter() when the command was read; the clock runs from then
     searchmoves: list[str] = field(default_factory=list)
     network_delay: int = 120
     network_delay2: int = 1120

@@ -9,9 +9,11 @@ from engine.native.intrinsics import (
     address_of,
     atomic_load_i64,
     atomic_store_i64,
+    call_clock,
     call_evaluation,
     call_picker,
     call_search,
+    load_i64,
     record_at,
 )
 from engine.native.jit import address_kernel, inline
@@ -43,6 +45,7 @@ from engine.search.layout import (
     MAX_PLY,
     NO_VALUE,
     PV_NODE,
+    WORKER,
     worker_type,
 )
 from engine.search.parameters import SWITCHES
@@ -66,6 +69,9 @@ USE_DELTA = SWITCHES["delta"]
 USE_MATE_IN_ONE = SWITCHES["quiescence_mate"]
 USE_CORRECTION = SWITCHES["correction"]
 USE_SUPERIOR = SWITCHES["superior"]
+
+CLOCK_INTERVAL = 511  # nodes between two looks at the clock, less one: a power of two
+CLOCK_WORDS = WORKER.fields["clock_words"][1]
 
 SEARCH_SIGNATURE = int64(uint64, uint64, uint64, uint64, int64, int64, int64, int64, int64)
 
@@ -101,8 +107,18 @@ def is_stopped(C):
 
 
 @inline
+def _look_at_clock(C, W):
+    """Stop all threads once the deadline has passed."""
+    if C.clock != np.uint64(0) and C.deadline != 0:
+        words = address_of(W) + np.uint64(CLOCK_WORDS)
+        call_clock(C.clock, words if C.clock_id < 0 else np.uint64(C.clock_id), words)
+        if load_i64(words) * C.clock_unit + load_i64(words + np.uint64(8)) >= C.deadline:
+            atomic_store_i64(C.stop, int64(1))
+
+
+@inline
 def play(P, T, C, W, ply, row, m):
-    """Make a move from a ply: count it, note it on the stack, mind the node limit."""
+    """Make a move from a ply: count it, note it on the stack, mind the limits of nodes and time."""
     entry = stack_at(W, ply)
     entry.move = np.int32(m)
     entry.row = np.int32(row)
@@ -110,6 +126,8 @@ def play(P, T, C, W, ply, row, m):
     W.nodes += 1
     if W.nodes >= W.node_limit:
         atomic_store_i64(C.stop, int64(1))
+    if W.nodes & CLOCK_INTERVAL == 0:
+        _look_at_clock(C, W)
 
 
 @inline

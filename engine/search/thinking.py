@@ -54,7 +54,7 @@ class Thinking:
         self._on_done = on_done
         self._changed = threading.Condition()
         self._started = time.perf_counter()
-        self._clock_start = self._started
+        self._clock_start = limits.received or self._started
         self._pondering = limits.ponder
         self._stopped = False
         self._over = False
@@ -65,6 +65,7 @@ class Thinking:
         position = engine.workers[0].position
         self._side = int(position["side"])
         self._game_ply = int(position["game_ply"]) + int(position["ply"])
+        engine.set_deadline(None)
         if not limits.ponder:
             self._start_clock(limits)
 
@@ -92,16 +93,21 @@ class Thinking:
             self._pondering = False
             if limits is not None:
                 self._limits = limits
-            self._clock_start = time.perf_counter()
+            self._clock_start = (limits and limits.received) or time.perf_counter()
             self._start_clock(self._limits)
             self._changed.notify_all()
 
     def _start_clock(self, limits: Limits) -> None:
-        self._plan = make_plan(limits, self._side, self._game_ply)
+        self._plan = make_plan(limits, self._side, self._game_ply, self._engine.lateness.margin)
         if limits.mate is not None and limits.mate >= 0:
-            self._deadline = self._clock_start + limits.mate / 1000
+            self._set_deadline(self._clock_start + limits.mate / 1000)
         elif self._plan is not None:
-            self._deadline = self._clock_start + self._plan.maximum / 1000
+            self._set_deadline(self._clock_start + self._plan.maximum / 1000)
+
+    def _set_deadline(self, moment: float) -> None:
+        """Let the search end at a moment of time.perf_counter(), or sooner if it has to end sooner already."""
+        self._deadline = moment if self._deadline is None else min(self._deadline, moment)
+        self._engine.set_deadline(self._deadline - time.perf_counter())
 
     def _needs_watch(self) -> bool:
         limits = self._limits
@@ -151,6 +157,8 @@ class Thinking:
                 self._changed.wait()
             self.finished = True
         result.time_ms = self._elapsed_ms()
+        if self._plan is not None:
+            self._engine.lateness.note((time.perf_counter() - self._clock_start) * 1000 - self._plan.maximum)
         self._on_done(result)
 
     def _think(self) -> Result:
@@ -221,7 +229,7 @@ class Thinking:
             if elapsed < plan.optimum * factor:
                 return False
             end = plan.rounded(elapsed)
-            self._deadline = min(self._deadline or 0.0, self._clock_start + end / 1000)
+            self._set_deadline(self._clock_start + end / 1000)
             self._changed.notify_all()
             return end <= elapsed
 

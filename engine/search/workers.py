@@ -75,7 +75,6 @@ class Worker:
         self.completed_depth = 0
         self.evaluation_memory: Any = None
         record = self.record
-        record["thread"] = index
         record["node_limit"] = NO_NODE_LIMIT
         record["search"] = alphabeta.search.address
         record["quiescence"] = quiescence.quiescence.address
