@@ -301,8 +301,9 @@ def _dot_pairs(builder: Any, bits: int, inputs: Any, weights: Any) -> Any:
 
 
 def _dot_generic(builder: Any, inputs: Any, weights: Any) -> Any:
+    """Products in int16. The inputs have no sign bit, so both factors extend alike, which is one instruction on ARM."""
     words = ir.VectorType(I16, inputs.type.count)
-    products = builder.mul(builder.zext(inputs, words), builder.sext(weights, words))
+    products = builder.mul(builder.sext(inputs, words), builder.sext(weights, words))
     pairs = _add_neighbours(builder, products)
     return _add_neighbours(builder, builder.sext(pairs, ir.VectorType(I32, pairs.type.count)))
 
