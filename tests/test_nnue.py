@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import random_networks
 
-from engine.rules.layout import DROP_BIT, HAND_MASK, HAND_SHIFT, KING, PROMOTE_BIT
+from engine.rules.layout import DROP_BIT, HAND_MASK, HAND_SHIFT, KING, NO_SQUARE, PROMOTE_BIT
 from engine.rules.movegen import generate_legal
 from engine.rules.position import make_move, make_null, new_position, set_position, unmake_move, unmake_null
 from engine.rules.sfen import parse_sfen
@@ -137,7 +137,8 @@ def plain_stacked_score(network: Network, player: Player, sums: list[np.ndarray]
     side, kings, half = int(player.position["side"]), player.position["king"], network.width // 2
     halves = [np.clip(wrapped(2 * values), 0, 254) for values in sums]
     x = np.concatenate([values[:half] * values[half:] >> 9 for values in halves])
-    third = [(int(kings[0]) % 9) // 3, (80 - int(kings[1])) % 9 // 3]
+    squares = [int(kings[0]), 80 - int(kings[1])]
+    third = [(8 if king == NO_SQUARE else square % 9) // 3 for king, square in zip(kings, squares, strict=True)]
     dense = network.stacks[3 * third[side] + third[1 - side]]
     sums_1 = dense.weights_1.astype(np.int64) @ x + dense.bias_1
     h = sums_1[: network.hidden_1]
@@ -270,3 +271,28 @@ def test_small_boards_use_the_same_scheme(variant: str) -> None:
     network = random_networks.any_classic(K_P, 256, 32, 32)
     network.variant = variant
     walk_everywhere(network, variant, 1000)
+
+
+@pytest.mark.parametrize("name", ["kp", "halfkp", "stacked"])
+def test_missing_kings_count_as_on_their_start_squares(name: str) -> None:
+    if name == "stacked":
+        network = stacked("small")
+    else:
+        features, width, hidden = {"kp": (K_P, 256, (32, 32)), "halfkp": (HALF_KP, 64, (8, 64))}[name]
+        network = random_networks.any_classic(features, width, *hidden, planes=min(7, features.planes))
+    player = Player(network_evaluation(network, "shogi", 16))
+    for sfen in (
+        "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1",
+        "9/9/9/9/9/9/9/9/4K4 w R 1",
+        "9/9/9/4p4/9/9/9/9/9 b S 1",
+    ):
+        player.set(sfen)
+        assert player.score() == plain_score(network, player), sfen
+
+
+def test_a_thread_without_accumulators_gets_the_material_sum() -> None:
+    network = random_networks.any_classic(K_P, 256, 32, 32)
+    player = Player(network_evaluation(network, "shogi", 16))
+    player.set("4k4/9/9/9/9/9/9/4R4/4K4 w 2Pg 1")
+    player.position["accumulators"] = 0
+    assert player.score() == -int(player.position["undo"][0]["score"]) != 0
