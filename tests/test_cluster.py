@@ -66,3 +66,12 @@ def test_match_on_a_cluster(address, tmp_path):
     match.run(lambda game: None)
     assert sorted(match.store.results) == list(range(6))
     assert all(game.winner == "black" for game in match.store.results.values())
+
+
+def test_selfplay_on_a_cluster_makes_the_same_file_as_processes_do(address, tmp_path):
+    from usi.main import main
+
+    words = ["selfplay", "--nodes", "50", "--block", "2", "--games", "6", "--out"]
+    assert main([*words, str(tmp_path / "a.bz2"), "--scheduler", address]) == 0
+    assert main([*words, str(tmp_path / "b.bz2"), "--threads", "1"]) == 0
+    assert (tmp_path / "a.bz2").read_bytes() == (tmp_path / "b.bz2").read_bytes()

@@ -356,3 +356,15 @@ def test_player_without_a_process_is_an_engine_error():
     with pytest.raises(EngineDied):
         _ = Player(spec("A"), settings_for(spec("A"), spec("B"))).seat
     assert Game  # the class a table uses
+
+
+def test_random_openings_are_different_balanced_and_kept(tmp_path):
+    from usi.match.openings import openings_of
+
+    settings = settings_for(spec("A"), spec("B"), games=8, random_plies=6)
+    first = openings_of(settings, tmp_path)
+    assert len(set(first)) == 4
+    assert all(len(opening.moves) == 6 for opening in first)
+    check_openings(Plan(settings, first))
+    longer = settings_for(spec("A"), spec("B"), games=12, random_plies=6)
+    assert openings_of(longer, tmp_path)[:4] == first

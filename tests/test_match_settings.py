@@ -91,6 +91,8 @@ def test_without_any_time_a_move_takes_a_second():
         ({"engine": [EngineSpec("A", "a"), EngineSpec("A", "b")]}, "different names"),
         ({"games": 0}, "games"),
         ({"openings": "no/such/file"}, "no file"),
+        ({"openings": __file__, "random_plies": 3}, "exclude"),
+        ({"variant": "chess"}, "chess"),
         ({"colour": 1}, "colour"),
         ({"engine": [EngineSpec(name, name) for name in "ABC"], "sprt": "0,5"}, "one other"),
     ],
@@ -192,7 +194,8 @@ def test_results_come_back_after_a_kill_in_the_middle_of_a_line(tmp_path):
 
 
 def test_another_match_is_not_mixed_in(tmp_path):
-    Store(tmp_path, {"seed": 1, "variant": "shogi"})
+    Store(tmp_path, {"seed": 3})
+    Store(tmp_path, {"seed": 1, "variant": "shogi"}).add(game(0, "A", "B", "black"))
     with pytest.raises(MatchError, match="seed"):
         Store(tmp_path, {"seed": 2, "variant": "shogi"})
 

@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import Console, Group
 from rich.live import Live
 
-from usi.match.config import MatchError, MatchSettings, build_settings, parse_engine, read_toml
+from usi.match.config import MatchSettings, build_settings, parse_engine, read_toml
+from usi.match.openings import openings_of
 from usi.match.report import final_report, game_line, progress_bar, results_table, write_summary
 from usi.match.runner import ClusterBackend, Match, Plan, ThreadBackend, check_openings
-from usi.match.schedule import Opening, read_openings
 from usi.match.store import GameResult, Store
 
 EPILOG = """\
@@ -59,8 +59,8 @@ def _add_time(group: argparse._ArgumentGroup) -> None:
 
 def _add_judging(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--openings", metavar="FILE", help="openings: lines of USI moves (startpos moves ...) or SFEN")
-    group.add_argument("--random-plies", type=int, metavar="N", help="length of random openings, without a file (8)")
-    group.add_argument("--seed", type=int, metavar="N", help="order of the openings (1)")
+    group.add_argument("--random-plies", type=int, metavar="N", help="random balanced openings of N moves instead")
+    group.add_argument("--seed", type=int, metavar="N", help="order of the openings, and random ones (1)")
     group.add_argument("--rule", metavar="NAME", help="declaration rule, a value of EnteringKingRule")
     group.add_argument("--max-moves", type=int, metavar="N", help="a game of N moves is drawn (320)")
     group.add_argument("--resign", type=int, metavar="CP", help="end a game that both engines see decided by CP")
@@ -83,10 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Play or resume the match; the exit code is 0 when all games were played or the test was decided."""
     settings = settings_from(vars(arguments))
     folder = Path(arguments.out or datetime.datetime.now().strftime("match-%Y%m%d-%H%M%S"))
-    plan = Plan(settings, load_openings(settings))
+    plan = Plan(settings, openings_of(settings, folder))
     check_openings(plan)
+    store = Store(folder, settings.identity())
     backend = ClusterBackend(settings, arguments.scheduler) if arguments.scheduler else ThreadBackend(settings)
-    match = Match(plan, Store(folder, settings.identity()), backend)
+    match = Match(plan, store, backend)
     return play(match, Console())
 
 
@@ -101,13 +102,6 @@ def settings_from(values: Mapping[str, Any]) -> MatchSettings:
 
 
 NOT_SETTINGS = ("file", "out", "scheduler", "run")
-
-
-def load_openings(settings: MatchSettings) -> list[Opening]:
-    """The openings of the match. Raises MatchError."""
-    if settings.openings is not None:
-        return read_openings(Path(settings.openings))
-    raise MatchError("give a file of --openings")
 
 
 def play(match: Match, console: Console) -> int:

@@ -76,8 +76,8 @@ class MatchSettings:
     margin: int = 100
     ponder: bool = False
     openings: str | None = None
-    random_plies: int = 8  # length of random openings where there is no file
-    seed: int = 1
+    random_plies: int = 0  # length of random openings in place of a file, 0 = none
+    seed: int = 1  # of the order of openings, and of random ones
     resign: int = 0  # centipawns, 0 = play on
     resign_moves: int = 3
     max_moves: int = 320
@@ -266,5 +266,7 @@ def _check(settings: MatchSettings) -> None:
         raise MatchError(f"unknown variant {settings.variant!r}: known are {', '.join(VARIANTS)}")
     if settings.rule is not None:
         rule_index(settings.rule)
+    if settings.openings is not None and settings.random_plies:
+        raise MatchError("--openings and --random-plies exclude each other")
     if settings.openings is not None and not Path(settings.openings).is_file():
         raise MatchError(f"there is no file of openings {settings.openings!r}")

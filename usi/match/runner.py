@@ -11,7 +11,7 @@ from typing import Protocol
 from usi.cluster import run_on_cluster
 from usi.match.config import MatchError, MatchSettings
 from usi.match.referee import ANOMALIES, Cancelled, Table
-from usi.match.schedule import Opening, Task, opening_order, pairings, rounds_of, tasks
+from usi.match.schedule import Opening, Task, pairings, tasks
 from usi.match.statistics import Tally
 from usi.match.store import GameResult, Store, tallies
 
@@ -23,13 +23,12 @@ class Plan:
     """The games of a match: their order and their openings."""
 
     settings: MatchSettings
-    openings: list[Opening]
+    openings: list[Opening]  # by round; fewer than there are rounds are played again
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.meetings = pairings(len(settings.engines), settings.gauntlet)
         self.total = settings.games * len(self.meetings)
-        self._order = opening_order(len(self.openings), rounds_of(settings.games), settings.seed)
 
     def tasks(self) -> Iterator[Task]:
         """All games in the order of play."""
@@ -37,7 +36,7 @@ class Plan:
 
     def opening(self, task: Task) -> Opening:
         """The opening of a game."""
-        return self.openings[self._order[task.round]]
+        return self.openings[task.round % len(self.openings)]
 
 
 class Backend(Protocol):

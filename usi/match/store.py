@@ -71,7 +71,8 @@ class Store:
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
         lines = whole.decode("utf-8").splitlines()
-        if not lines:
+        if len(lines) < 2:  # no game was finished: nothing ties the folder to the settings of before
+            self.path.unlink()
             self._append({"match": identity})
             return
         before = json.loads(lines[0]).get("match")

@@ -1,0 +1,152 @@
+"""Make training data: games of the engine against itself, on every core.
+
+The file grows by whole blocks of games. The same command continues it after a kill or Ctrl-C, and --games may grow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.rules.variants import VARIANTS
+from usi.commands._arguments import count
+from usi.selfplay.archive import Archive
+from usi.selfplay.settings import SelfplaySettings, file_digest
+from usi.selfplay.work import Block, in_order, processor_count, run_on_processes, run_on_scheduler
+
+DEFAULTS = SelfplaySettings(depth=1)
+
+
+def add_parser(subparsers: Any) -> None:
+    """`narikin selfplay`."""
+    parser = subparsers.add_parser("selfplay", help="make training games", description=__doc__)
+    parser.add_argument("--out", required=True, metavar="FILE", help="file of the games, such as games.txt.bz2")
+    parser.add_argument("--games", type=count(1), required=True, metavar="N", help="games the file shall hold")
+    parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULTS.variant, help="the game (shogi)")
+    parser.add_argument("--nodes", type=count(32), default=0, metavar="N", help="nodes a move")
+    parser.add_argument("--depth", type=count(1, 100), default=0, metavar="N", help="depth of every search")
+    parser.add_argument("--net", metavar="FILE", help="network; without one, the engine's own evaluation")
+    parser.add_argument("--seed", type=count(0), default=DEFAULTS.seed, metavar="N", help="one seed, one file (1)")
+    parser.add_argument("--threads", type=count(1, 4096), metavar="N", help="processes (one for each processor)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="play on a Dask cluster (tcp://HOST:PORT)")
+    group = parser.add_argument_group("how games are varied and ended")
+    for name, kind, text in KNOBS:
+        default = getattr(DEFAULTS, name)
+        option = "--" + name.replace("_", "-")
+        group.add_argument(option, type=kind, default=default, metavar="N", help=f"{text} ({default})")
+
+
+KNOBS: list[tuple[str, Callable[[str], int], str]] = [
+    ("opening_low", count(0, 100), "random plies at the start, at least"),
+    ("opening_high", count(0, 200), "random plies at the start, at most"),
+    ("opening_uniform", count(0, 1000), "permille of openings that choose evenly from all legal moves"),
+    ("temperature", count(1, 10_000), "centipawns by which a move of other openings gets less likely by a factor e"),
+    ("balance", count(1, 30_000), "centipawns that a short search may see for either side after the opening"),
+    ("balance_nodes", count(32), "nodes of that search"),
+    ("varied_until", count(0, 1000), "up to this ply moves may be varied"),
+    ("varied_share", count(0, 1000), "permille of these moves that are"),
+    ("varied_margin", count(0, 10_000), "centipawns that a varied move may be worse than the best"),
+    ("varied_lines", count(1, 20), "moves that are compared for it"),
+    ("resign_score", count(1, 40_000), "centipawns behind that lose a game"),
+    ("resign_plies", count(1, 100), "... when they last for so many plies"),
+    ("max_plies", count(10, 1000), "a game of so many plies is drawn"),
+    ("hash_mb", count(1, 4096), "table of each process in MB"),
+    ("block", count(1, 10_000), "games that are packed and kept together"),
+]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make or continue the file; the exit code is 0 when it holds the games that were asked for."""
+    settings = settings_from(arguments)
+    archive = Archive(Path(arguments.out), settings.identity())
+    last = -(-arguments.games // settings.block)
+    if archive.blocks:
+        print(f"{archive.path}: {archive.games} games are there")
+    numbers = range(archive.blocks, last)
+    meter = Meter(arguments.games, archive.games)
+    try:
+        with meter:
+            for block in in_order(_blocks(arguments, settings, numbers, meter), archive.blocks):
+                archive.append(block.lines)
+                meter.add(block)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from the last whole block")
+    print(meter.summary(archive))
+    return 0 if archive.blocks >= last else 130
+
+
+def settings_from(arguments: argparse.Namespace) -> SelfplaySettings:
+    """Settings from the parsed command line. Raises ValueError and OSError."""
+    knobs = {name: getattr(arguments, name) for name, _, _ in KNOBS}
+    net = arguments.net and str(Path(arguments.net).resolve())
+    return SelfplaySettings(
+        variant=arguments.variant,
+        nodes=arguments.nodes,
+        depth=arguments.depth,
+        net=net,
+        net_digest=file_digest(Path(net)) if net else "",
+        seed=arguments.seed,
+        **knobs,
+    )
+
+
+def _blocks(arguments: argparse.Namespace, settings: SelfplaySettings, numbers: range, meter: Meter) -> Iterator[Block]:
+    if arguments.scheduler:
+        return run_on_scheduler(settings, numbers, arguments.scheduler)
+    return run_on_processes(settings, numbers, arguments.threads or processor_count(), meter.live)
+
+
+class Meter:
+    """The progress bar, and what there is to say at the end."""
+
+    def __init__(self, games: int, done: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._before = done
+        self._progress = Progress(
+            TextColumn("games"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self._bar = self._progress.add_task("games", total=games, completed=done, speed="")
+        self._started = time.monotonic()
+        self.nodes = 0
+        self.plies = 0
+        self.endings: Counter[str] = Counter()
+
+    def __enter__(self) -> Meter:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def live(self, games: int, plies: int) -> None:
+        """Show how far the processes are, unfinished blocks included."""
+        speed = plies / max(1e-3, time.monotonic() - self._started)
+        self._progress.update(self._bar, completed=self._before + games, speed=f"{speed:,.0f} positions/s")
+
+    def add(self, block: Block) -> None:
+        """Count a block that was kept."""
+        self.nodes += block.nodes
+        self.plies += block.plies
+        self.endings += block.endings
+
+    def summary(self, archive: Archive) -> str:
+        """The file, and how this run's games went."""
+        seconds = time.monotonic() - self._started
+        size = archive.path.stat().st_size
+        lines = [f"{archive.path}: {archive.games} games, {size:,} bytes"]
+        if self.plies:
+            ends = ", ".join(f"{name} {number}" for name, number in self.endings.most_common())
+            lines.append(
+                f"this run: {self.plies:,} plies in {seconds:.0f} s, {self.nodes / seconds:,.0f} nodes/s; {ends}"
+            )
+        return "\n".join(lines)

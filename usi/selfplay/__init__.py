@@ -1,0 +1,1 @@
+"""Self-play for training data: games on every core, kept in one growing file."""
