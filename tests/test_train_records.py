@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from sample_games import random_games
 
 from eval.learn import archive
-from eval.learn.records import NO_SCORE, Games, format_games, parse_games, parse_siblings
+from eval.learn.records import NO_SCORE, Games, format_games, parse_games, parse_siblings, read_text
 
 TEXT = b"b startpos 7g7f,- 3c3d,-15 8h2b+,120\nd startpos\nw startpos P*5e,-28500 5e5d+,29999\n"
 
@@ -117,3 +119,11 @@ def test_archive_needs_less_than_four_bytes_a_position() -> None:
     with lzma.open(path) as file:
         games = parse_games(b"".join(file.readline() for _ in range(1000)))
     assert len(archive.pack_games(games)) < 4 * np.count_nonzero(games.scores != NO_SCORE)
+
+
+@pytest.mark.parametrize("suffix, packer", [(".txt", bytes), (".txt.xz", lzma.compress), (".txt.bz2", bz2.compress)])
+def test_packed_text_is_unpacked_by_its_name(tmp_path, suffix, packer):
+    text = b"b startpos 7g7f,12 3c3d,-5\n"
+    path = tmp_path / f"games{suffix}"
+    path.write_bytes(packer(text) + (packer(text) if suffix != ".txt" else b""))
+    assert read_text(path) == text * (2 if suffix != ".txt" else 1)

@@ -2,7 +2,7 @@
 
 `Games` holds any number of games in flat arrays, moves as the engine's int32. Two formats hold games:
 
-text      one game a line, `<b|w|d> startpos <move>,<score> <move>,<score> ...`; `-` = no score. Also .xz, .gz.
+text      one game a line, `<b|w|d> startpos <move>,<score> <move>,<score> ...`; `-` = no score. Also .xz, .gz, .bz2.
           A file of siblings has a line for each of its lines, groups `<move>,<score> <move>,<score>;` for scored plies.
 archive   what `narikin selfplay` writes (archive.py), about three bytes a position
 
@@ -11,10 +11,13 @@ Positions without games are in packed.py.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -135,15 +138,16 @@ def format_games(games: Games) -> str:
     return "".join(lines)
 
 
+UNPACKERS: dict[str, Callable[[Path], Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+
+
 def read_text(path: Path) -> bytes:
-    """The bytes of a file, unpacked if it ends in .xz or .gz."""
-    if path.suffix == ".xz":
-        with lzma.open(path) as file:
-            return file.read()
-    if path.suffix == ".gz":
-        with gzip.open(path) as file:
-            return file.read()
-    return path.read_bytes()
+    """The bytes of a file, unpacked if its name ends in .xz, .gz or .bz2."""
+    unpack = UNPACKERS.get(path.suffix)
+    if unpack is None:
+        return path.read_bytes()
+    with unpack(path) as file:
+        return file.read()
 
 
 @dataclass
