@@ -16,6 +16,7 @@ LONGEST_SHARE = 0.22  # part of the main time that one move may take at most
 LONGEST_FACTOR = 5.0  # one move may take this many times its share of the time
 BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is spent faster
 LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded machine
+RESERVE_MS = 350  # of a clock without byoyomi: kept for the delays of all the moves to come
 LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
@@ -79,7 +80,7 @@ def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -
         optimum = min(maximum, _share(limits, time_left, BYOYOMI_MOVES_LEFT) + 0.8 * byoyomi)
         maximum = min(maximum, byoyomi + max(LONGEST_SHARE * time_left, optimum - byoyomi))
     else:
-        optimum, maximum = _plan_main_time(limits, time_left, increment, game_ply, maximum)
+        optimum, maximum = _plan_main_time(limits, time_left, increment, game_ply, maximum, lateness)
     minimum = min(max(0.0, limits.minimum_thinking_time - limits.network_delay), maximum) if whole_seconds else 0.0
     return Plan(min(optimum, maximum), maximum, minimum, whole_seconds, float(limits.network_delay))
 
@@ -95,15 +96,16 @@ def _share(limits: Limits, time_left: float, moves_left: float) -> float:
 
 
 def _plan_main_time(
-    limits: Limits, time_left: float, increment: float, game_ply: int, longest: float
+    limits: Limits, time_left: float, increment: float, game_ply: int, longest: float, lateness: float
 ) -> tuple[float, float]:
     """Optimum and maximum without byoyomi. The coming increment is only planned with: some GUIs add it later."""
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_OF_A_GAME - 0.45 * game_ply)
-    share = _share(limits, time_left, moves_left) + 0.85 * increment
-    share -= min(float(limits.network_delay), 8 + 0.15 * share)
+    spare = max(0.0, time_left - RESERVE_MS)
+    share = _share(limits, spare, moves_left) + 0.85 * increment
+    share -= max(lateness, min(float(limits.network_delay), 8 + 0.15 * share))
     optimum = max(1.0, share)
-    maximum = min(longest, LONGEST_FACTOR * optimum, LONGEST_SHARE * time_left + 0.5 * increment)
-    return min(optimum, maximum), max(1.0, maximum)
+    maximum = min(longest, LONGEST_FACTOR * optimum, LONGEST_SHARE * spare + 0.5 * increment)
+    return min(optimum, max(1.0, maximum)), max(1.0, maximum)
 
 
 @dataclass
