@@ -16,7 +16,7 @@ LONGEST_SHARE = 0.22  # part of the main time that one move may take at most
 LONGEST_FACTOR = 5.0  # one move may take this many times its share of the time
 BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is spent faster
 LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded machine
-RESERVE_MS = 350  # of a clock without byoyomi: kept for the delays of all the moves to come
+RESERVE_MS = 700.0  # of a clock without byoyomi: kept for the delays of all the moves to come
 LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
@@ -100,7 +100,8 @@ def _plan_main_time(
 ) -> tuple[float, float]:
     """Optimum and maximum without byoyomi. The coming increment is only planned with: some GUIs add it later."""
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_OF_A_GAME - 0.45 * game_ply)
-    spare = max(0.0, time_left - RESERVE_MS)
+    reserve = min(RESERVE_MS, time_left if increment else 0.5 * time_left)
+    spare = time_left - reserve
     share = _share(limits, spare, moves_left) + 0.85 * increment
     share -= max(lateness, min(float(limits.network_delay), 8 + 0.15 * share))
     optimum = max(1.0, share)
