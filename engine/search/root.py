@@ -1,4 +1,4 @@
-"""The root of the search: its move list, one window, one line of one depth, and lines made complete for people."""
+"""The root of the search: its move list, one window, one line of one depth."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numba import boolean, int32, int64, void
 
 from engine.native.intrinsics import address_of, call_search
 from engine.native.jit import inline, kernel
-from engine.rules.endings import NONE, declaration
+from engine.rules.endings import NONE
 from engine.rules.layout import DROP_BIT, position_type, shared_type, tables_type
-from engine.rules.movegen import generate_legal, is_legal
-from engine.rules.position import in_check, make_move, position_key, unmake_move
+from engine.rules.movegen import is_legal
+from engine.rules.position import in_check, position_key, unmake_move
 from engine.search.alphabeta import ONE, reduction, reward_cut_off
 from engine.search.hash_table import entry_move, probe, store
 from engine.search.history import is_tactical, move_row, stack_at, structure_row
@@ -20,9 +20,7 @@ from engine.search.layout import (
     BOUND_UPPER,
     CUT_NODE,
     INFINITE,
-    MATE,
     MATE_IN_MAX,
-    MAX_PLY,
     NO_VALUE,
     PV_NODE,
     TRIED,
@@ -52,34 +50,28 @@ def root_move(W, i):
     return W.root_moves[np.uint64(W.root_order[np.uint64(i)])]
 
 
-@kernel(void(worker_type, int64, int32))
-def set_root_move(W, i, m):
-    """Write a root move that has not been searched into slot i."""
-    W.root_order[np.uint64(i)] = np.int32(i)
-    entry = W.root_moves[np.uint64(i)]
-    entry.move = m
-    entry.score, entry.previous, entry.average = np.int32(-INFINITE), np.int32(-INFINITE), np.int32(-INFINITE)
-    entry.length, entry.effort, entry.bound, entry.seldepth = np.int32(1), 0, np.int32(BOUND_EXACT), np.int32(0)
-    entry.line[0] = m
-
-
-@kernel(int64(position_type, tables_type, shared_type, worker_type))
-def begin_search(P, T, C, W):
-    """Reset what belongs to one search; returns the number of legal moves, which become the root moves in order."""
+@kernel(void(position_type, worker_type, int64))
+def begin_search(P, W, count):
+    """Reset what belongs to one search, whose root moves are `P.moves[:count]`."""
     P.root_ply = P.ply
     W.nodes = 0
     W.seldepth, W.root_depth, W.null_ply, W.best_changes = 0, 0, 0, 0
     for i in range(len(W.stack)):
         entry = W.stack[i]
-        entry.move, entry.row, entry.excluded = np.int32(0), np.int32(0), np.int32(0)
+        entry.move, entry.row, entry.excluded, entry.reduction = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
         entry.killers[0], entry.killers[1] = np.int32(0), np.int32(0)
         entry.cutoffs, entry.extensions, entry.free = np.int32(0), np.int32(0), np.int32(0)
         entry.move_count, entry.tt_pv, entry.static_eval = np.int32(0), np.int32(0), np.int32(NO_VALUE)
-    count = generate_legal(P, T, int64(0))
     for i in range(count):
-        set_root_move(W, int64(i), P.moves[np.uint64(i)])
+        W.root_order[i] = np.int32(i)
+        candidate = W.root_moves[i]
+        candidate.move = P.moves[i]
+        candidate.score, candidate.previous = np.int32(-INFINITE), np.int32(-INFINITE)
+        candidate.average = np.int32(-INFINITE)
+        candidate.length, candidate.effort, candidate.seldepth = np.int32(1), 0, np.int32(0)
+        candidate.bound = np.int32(BOUND_EXACT)
+        candidate.line[0] = candidate.move
     W.root_count = count
-    return count
 
 
 @inline
@@ -264,87 +256,10 @@ def search_line(P, T, C, W, depth, tell):
             return outcome
 
 
-@inline
-def _play_line(P, T, candidate):
-    for i in range(candidate.length):
-        make_move(P, T, candidate.line[np.uint64(i)])
-
-
-@inline
-def _take_back(P, T, count):
-    for _ in range(count):
-        unmake_move(P, T)
-
-
-@inline
-def _complete_mate(P, T, C, W, candidate, plies):
-    """Search on from the end of a line whose score says mate in `plies` and append the moves up to the mate."""
-    missing = plies - candidate.length
-    ply = np.int64(candidate.length)
-    score = MATE - plies
-    if missing & 1 == 0:
-        score = -score
-    stack_at(W, ply - 1).free = np.int32(0)
-    p, t, c, w = address_of(P), address_of(T), address_of(C), address_of(W)
-    for extra in range(0, 12, 2):
-        value = call_search(W.search, p, t, c, w, ply, score - 1, score + 1, int64(missing + extra), int64(PV_NODE))
-        if is_stopped(C):
-            return
-        count = np.int64(W.line_length[np.uint64(ply)])
-        if value == score and count > 0:
-            for i in range(min(count, missing)):
-                candidate.line[np.uint64(ply + i)] = W.line[np.uint64(ply), np.uint64(i)]
-            candidate.length = np.int32(ply + min(count, missing))
-            return
-
-
-@inline
-def _follow_table(P, T, C, candidate, wanted):
-    """Append moves from the table to a line already played, up to a length; returns the plies now played."""
-    ply = np.int64(candidate.length)
-    while ply < wanted and path_class(P, ply) == NONE:
-        m = entry_move(probe(C, position_key(P)))
-        if m == 0 or not is_legal(P, T, int32(m)):
-            break
-        candidate.line[np.uint64(ply)] = np.int32(m)
-        make_move(P, T, int32(m))
-        ply += 1
-    candidate.length = np.int32(ply)
-    return ply
-
-
-@inline
-def _ends_by_declaration(P, T, C, candidate):
-    """True if the side to move may declare a win at the end of a line."""
-    _play_line(P, T, candidate)
-    declared = declaration(P, T, C) != 0
-    _take_back(P, T, np.int64(candidate.length))
-    return declared
-
-
-@kernel(boolean(position_type, tables_type, shared_type, worker_type, int64, int64))
-def lengthen_line(P, T, C, W, i, wanted):
-    """Lengthen the i-th line from the table to `wanted` moves, or, when its score is a mate, to the mate itself.
-
-    Returns False if a mate was announced and the line ends neither in it nor, one move earlier, in a declaration.
-    """
-    candidate = root_move(W, i)
-    score = np.int64(candidate.score)
-    if abs(score) < MATE_IN_MAX:
-        _play_line(P, T, candidate)
-        _take_back(P, T, _follow_table(P, T, C, candidate, min(wanted, int64(MAX_PLY))))
-        return True
-    plies = MATE - abs(score)
-    if candidate.length == plies - 1 and _ends_by_declaration(P, T, C, candidate):
-        return True
-    while candidate.length < plies:
-        length = np.int64(candidate.length)
-        _play_line(P, T, candidate)
-        _complete_mate(P, T, C, W, candidate, plies)
-        _take_back(P, T, length)
-        if candidate.length == length:
-            return False
-    _play_line(P, T, candidate)
-    mated = generate_legal(P, T, int64(0)) == 0
-    _take_back(P, T, np.int64(candidate.length))
-    return mated and candidate.length == plies
+@kernel(int64(position_type, tables_type, shared_type, int64))
+def table_move(P, T, C, ply):
+    """The table's move for the current position, `ply` plies below the root; 0 if there is none or the path ends."""
+    if path_class(P, ply) != NONE:
+        return int64(0)
+    m = entry_move(probe(C, position_key(P)))
+    return m if m and is_legal(P, T, int32(m)) else int64(0)

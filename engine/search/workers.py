@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from engine.rules.layout import POSITION, new_record
+from engine.rules.movegen import generate_legal
 from engine.rules.position import new_position
 from engine.search import alphabeta, picker, quiescence
 from engine.search.history import forget, prepare_worker
-from engine.search.layout import BOUND_EXACT, INFINITE, MATE, MATE_IN_MAX, MAX_PLY, WORKER
+from engine.search.layout import INFINITE, MATE, MATE_IN_MAX, WORKER
+from engine.search.lines import lengthen
 from engine.search.parameters import default_parameters
 from engine.search.root import (
     EXACT,
@@ -24,14 +26,11 @@ from engine.search.root import (
     begin_depth,
     begin_line,
     begin_search,
-    lengthen_line,
     search_line,
-    set_root_move,
     sort_root,
 )
 
 NO_NODE_LIMIT = 1 << 62
-MATE_LINE_NODES = 200_000  # what completing the line of an announced mate may cost
 
 COPIED_FIELDS = tuple(name for name in POSITION.names or () if name not in ("moves", "accumulators"))
 
@@ -94,13 +93,13 @@ class Worker:
     def begin(self, moves: list[int] | None = None) -> int:
         """Prepare a search of the current position, of all its moves or of some; returns their number."""
         self.completed_depth = 0
-        count = int(begin_search(self.position, self.tables, self.shared, self.record))
         if moves is None:
-            return count
-        for index, move in enumerate(moves):
-            set_root_move(self.record, index, np.int32(move))
-        self.record["root_count"] = len(moves)
-        return len(moves)
+            count = int(generate_legal(self.position, self.tables, 0))
+        else:
+            count = len(moves)
+            self.position["moves"][:count] = moves
+        begin_search(self.position, self.record, count)
+        return count
 
     @property
     def nodes(self) -> int:
@@ -142,16 +141,20 @@ class Worker:
         return self.root_line(0)
 
     def lengthen(self, line: int, wanted: int) -> bool:
-        """Lengthen a line for people to read; False if it announces a mate that it does not reach."""
+        """Lengthen a line for people to read (see lines.py); False if it announces a mate that it does not reach."""
         before = int(self.record["node_limit"])
         self.record["node_limit"] = NO_NODE_LIMIT
-        complete = bool(lengthen_line(self.position, self.tables, self.shared, self.record, line, wanted))
+        complete = lengthen(self, line, wanted)
         self.record["node_limit"] = before
         return complete
 
+    def root_entry(self, line: int) -> Any:
+        """The root move's record at a rank, 0 = best."""
+        return self.record["root_moves"][self.record["root_order"][line]]
+
     def root_line(self, line: int) -> RootLine:
         """The line at a rank, 0 = best."""
-        entry = self.record["root_moves"][self.record["root_order"][line]]
+        entry = self.root_entry(line)
         score = int(entry["score"])
         if score == -INFINITE:
             score = int(entry["previous"])
@@ -165,8 +168,7 @@ class Worker:
 
     def effort(self) -> float:
         """Share of the nodes spent on the best root move."""
-        entry = self.record["root_moves"][self.record["root_order"][0]]
-        return int(entry["effort"]) / max(1, self.nodes)
+        return int(self.root_entry(0)["effort"]) / max(1, self.nodes)
 
     def take_best_changes(self) -> int:
         """How often the best move changed since the last call."""
@@ -196,6 +198,3 @@ def vote(workers: list[Worker]) -> Worker:
         return mate, votes[line.move], (line.score - lowest + 14) * worker.completed_depth
 
     return max(candidates, key=merit)
-
-
-__all__ = ["BOUND_EXACT", "MAX_PLY", "RootLine", "Worker", "vote"]
