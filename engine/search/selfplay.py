@@ -16,6 +16,7 @@ from engine.native.intrinsics import atomic_store_i64, multiply_high
 from engine.native.jit import inline, kernel
 from engine.rules.endings import DRAW, NONE, WIN, declaration, game_repetition
 from engine.rules.layout import new_record, position_type, shared_type, tables_type
+from engine.rules.movegen import generate_legal
 from engine.rules.moves import format_usi
 from engine.rules.position import make_move, unmake_move
 from engine.search.engine import Engine
@@ -92,6 +93,14 @@ def next_random(R):
 def random_below(R, limit):
     """A number from 0 to limit - 1."""
     return int64(multiply_high(next_random(R), np.uint64(limit)))
+
+
+@inline
+def _begin(P, T, W):
+    """Begin a search of all legal moves; returns their number."""
+    count = generate_legal(P, T, int64(0))
+    begin_search(P, W, count)
+    return count
 
 
 @kernel(int64(position_type, tables_type, shared_type, worker_type, int64, int64, int64))
@@ -194,14 +203,14 @@ def random_opening(P, T, C, W, R):
         uniform = random_below(R, int64(1000)) < R.opening_uniform
         alive = True
         for _ in range(plies):
-            count = begin_search(P, T, C, W)
+            count = _begin(P, T, W)
             if count == 0:
                 alive = False
                 break
             m = root_move(W, random_below(R, count)).move if uniform else _by_score(P, T, C, W, R)
             R.total_nodes += W.nodes
             _record(P, T, R, m, UNSCORED)
-        if not alive or begin_search(P, T, C, W) == 0:
+        if not alive or _begin(P, T, W) == 0:
             continue
         think_within(P, T, C, W, R.balance_nodes, int64(20), int64(1))
         R.total_nodes += W.nodes
@@ -266,7 +275,7 @@ def play_game(P, T, C, W, R):
         return
     streak = int64(0)  # plies in a row that black (+) or white (-) has been winning
     while True:
-        if begin_search(P, T, C, W) == 0:
+        if _begin(P, T, W) == 0:
             _finish(R, _winner(P.side ^ 1), NO_MOVE)
             return
         if _is_over(P, T, C, R):
