@@ -72,6 +72,6 @@ def test_selfplay_on_a_cluster_makes_the_same_file_as_processes_do(address, tmp_
     from usi.main import main
 
     words = ["selfplay", "--nodes", "50", "--block", "2", "--games", "6", "--out"]
-    assert main([*words, str(tmp_path / "a.bz2"), "--scheduler", address]) == 0
-    assert main([*words, str(tmp_path / "b.bz2"), "--threads", "1"]) == 0
-    assert (tmp_path / "a.bz2").read_bytes() == (tmp_path / "b.bz2").read_bytes()
+    assert main([*words, str(tmp_path / "a"), "--scheduler", address]) == 0
+    assert main([*words, str(tmp_path / "b"), "--threads", "1"]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -1,68 +1,11 @@
-"""Training games: the file they are kept in, and the games themselves."""
+"""Training games: legal, rightly judged, the same for the same seed, and kept whole by number."""
 
 from __future__ import annotations
 
-import bz2
-
 import pytest
 
-from usi.selfplay.archive import Archive, ArchiveError
 from usi.selfplay.settings import SelfplaySettings
-from usi.selfplay.work import Block, in_order
-
-SETTINGS = {"seed": 1, "nodes": 100}
-
-
-def lines(number: int) -> bytes:
-    return b"b startpos 7g7f,%d 3c3d,-\n" % number * 3
-
-
-def test_blocks_make_one_bzip2_file(tmp_path):
-    archive = Archive(tmp_path / "games.txt.bz2", SETTINGS)
-    for number in range(3):
-        archive.append(lines(number))
-    assert bz2.decompress(archive.path.read_bytes()) == lines(0) + lines(1) + lines(2)
-    again = Archive(archive.path, SETTINGS)
-    assert (again.blocks, again.games) == (3, 9)
-
-
-@pytest.mark.parametrize("cut", [1, 5, 30])
-def test_block_that_was_cut_by_a_kill_is_dropped(tmp_path, cut):
-    archive = Archive(tmp_path / "games.txt.bz2", SETTINGS)
-    archive.append(lines(0))
-    archive.append(lines(1))
-    whole = archive.path.read_bytes()
-    archive.path.write_bytes(whole[:-cut])
-    again = Archive(archive.path, SETTINGS)
-    assert (again.blocks, again.games) == (1, 3)
-    again.append(lines(1))
-    assert again.path.read_bytes() == whole
-
-
-def test_rubbish_behind_the_last_block_is_dropped(tmp_path):
-    archive = Archive(tmp_path / "games.txt.bz2", SETTINGS)
-    archive.append(lines(0))
-    whole = archive.path.read_bytes()
-    archive.path.write_bytes(whole + b"BZh9 no stream at all")
-    assert Archive(archive.path, SETTINGS).blocks == 1
-    assert archive.path.read_bytes() == whole
-
-
-def test_large_blocks_are_counted_across_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr("usi.selfplay.archive.CHUNK", 7)
-    archive = Archive(tmp_path / "games.txt.bz2", SETTINGS)
-    for number in range(4):
-        archive.append(lines(number))
-    assert Archive(archive.path, SETTINGS).blocks == 4
-
-
-def test_other_settings_are_refused(tmp_path):
-    Archive(tmp_path / "games.txt.bz2", SETTINGS).append(lines(0))
-    with pytest.raises(ArchiveError, match="nodes"):
-        Archive(tmp_path / "games.txt.bz2", SETTINGS | {"nodes": 200})
-    (tmp_path / "games.txt.bz2.json").unlink()
-    with pytest.raises(ArchiveError, match="cannot be read"):
-        Archive(tmp_path / "games.txt.bz2", SETTINGS)
+from usi.selfplay.work import Block, in_order, play_block
 
 
 def test_blocks_are_kept_by_number_however_they_finish():
@@ -152,15 +95,6 @@ def test_same_seed_same_game_other_seed_other_game(player):
     assert player.play(seed=5, number=8).moves != first.moves
 
 
-def test_line_of_a_game(player):
-    game = player.play(seed=1, number=0)
-    words = game.line().decode().split()
-    assert words[:2] == [{1: "b", -1: "w", 0: "d"}[game.result], "startpos"]
-    assert len(words) == len(game.moves) + 2
-    assert words[2].endswith(",-")
-    assert [word.split(",")[0] for word in words[2:]] == [str(move) for move in replay(game).move_stack]
-
-
 @pytest.mark.parametrize("variant", ["judkins", "minishogi"])
 def test_small_boards_play_too(variant):
     from engine.search.selfplay import SelfPlayer
@@ -174,17 +108,40 @@ def test_small_boards_play_too(variant):
     assert results >= {1, -1}
 
 
+def test_block_holds_the_games_of_its_numbers(player):
+    from eval.learn.archive import unpack_games
+    from eval.learn.records import NO_SCORE
+
+    settings = SelfplaySettings(nodes=100, max_plies=120, block=3)
+    block = play_block(settings, 5, lambda: False, lambda plies: None)
+    games = unpack_games(block.packed, "shogi")
+    player.clear()
+    for index in range(3):
+        expected = player.play(settings.seed, 15 + index)
+        first, end = games.offsets[index], games.offsets[index + 1]
+        assert games.moves[first:end].tolist() == expected.moves
+        scores = [None if score == NO_SCORE else score for score in games.scores[first:end].tolist()]
+        assert scores == expected.scores
+        assert games.results[index] == expected.result
+    assert block.plies == games.offsets[-1]
+    assert sum(block.endings.values()) == 3
+    assert play_block(settings, 5, lambda: True, lambda plies: None) is None
+
+
 def test_command_makes_continues_and_prolongs_a_file(tmp_path, capsys):
+    from eval.learn.archive import read_archive
     from usi.main import main
 
-    path = tmp_path / "games.txt.bz2"
+    path = tmp_path / "games"
     words = ["selfplay", "--nodes", "50", "--block", "3", "--out", str(path), "--threads", "2", "--games"]
     assert main([*words, "9"]) == 0
     whole = path.read_bytes()
-    assert bz2.decompress(whole).count(b"\n") == 9
+    games = read_archive(path)
+    assert len(games) == 9
+    assert path.stat().st_size < 6 * len(games.moves) + 500
     path.write_bytes(whole[:-3])
     assert main([*words, "6"]) == 0
-    assert bz2.decompress(path.read_bytes()).count(b"\n") == 6
+    assert len(read_archive(path)) == 6
     assert main([*words, "9"]) == 0
     assert path.read_bytes() == whole
     assert main([*words, "9", "--seed", "2"]) != 0
@@ -194,7 +151,7 @@ def test_command_makes_continues_and_prolongs_a_file(tmp_path, capsys):
 def test_missing_network_is_one_clear_error(tmp_path, capsys):
     from usi.main import main
 
-    words = ["selfplay", "--nodes", "50", "--games", "1", "--out", str(tmp_path / "g.bz2")]
+    words = ["selfplay", "--nodes", "50", "--games", "1", "--out", str(tmp_path / "games")]
     assert main([*words, "--net", str(tmp_path / "none.bin")]) != 0
     assert "none.bin" in capsys.readouterr().err
     (tmp_path / "bad.bin").write_bytes(b"no network")

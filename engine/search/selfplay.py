@@ -296,7 +296,6 @@ def play_game(P, T, C, W, R):
             return
 
 
-RESULT_LETTERS = {BLACK_WINS: "b", WHITE_WINS: "w", DRAWN: "d"}
 CENTIPAWN_SETTINGS = ("balance", "varied_margin", "resign_score")
 COPIED_SETTINGS = (
     "opening_low",
@@ -340,14 +339,6 @@ class PlayedGame:
     result: int  # BLACK_WINS, WHITE_WINS, DRAWN
     ending: str  # one of ENDINGS
     nodes: int
-
-    def line(self) -> bytes:
-        """The game as a line of text: `<b|w|d> startpos <move>,<score> ...`."""
-        words = [
-            f"{format_usi(move)},{'-' if score is None else score}"
-            for move, score in zip(self.moves, self.scores, strict=True)
-        ]
-        return f"{RESULT_LETTERS[self.result]} startpos {' '.join(words)}\n".encode()
 
 
 class SelfPlayer:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -143,33 +144,53 @@ def read_archive(path: Path) -> Games:
     return join_games([unpack_games(packed, variant) for packed, _ in _chunks(path)], variant)
 
 
+def _games_in(packed: bytes) -> int:
+    """Games of a chunk."""
+    decoder = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=FILTERS)
+    return int(COUNTS.unpack_from(decoder.decompress(packed, max_length=COUNTS.size))[0])
+
+
 def count_games(path: Path) -> int:
     """Games in the whole chunks of a file."""
-    total = 0
-    for packed, _ in _chunks(path):
-        decoder = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=FILTERS)
-        total += COUNTS.unpack_from(decoder.decompress(packed, max_length=COUNTS.size))[0]
-    return total
+    return sum(_games_in(packed) for packed, _ in _chunks(path))
+
+
+class ArchiveWriter:
+    """Adds chunks to a file of games; an unfinished chunk at its end is removed first."""
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        """Open a file, or begin one whose header holds `settings`, with the variant among them.
+
+        Raises ArchiveError if the file is no archive or of another variant.
+        """
+        self.path = path
+        self.chunks = 0
+        self.games = 0
+        if not path.exists() or path.stat().st_size == 0:
+            path.write_bytes(MAGIC + json.dumps(settings).encode() + b"\n")
+        self.settings, end = _read_header(path)
+        if self.settings["variant"] != settings["variant"]:
+            raise ArchiveError(f"{path} holds games of {self.settings['variant']}, not of {settings['variant']}")
+        for packed, after in _chunks(path):
+            self.chunks += 1
+            self.games += _games_in(packed)
+            end = after
+        with path.open("r+b") as file:
+            file.truncate(end)
+
+    def append(self, packed: bytes) -> None:
+        """Add a chunk made by `pack_games`; it is on disk when this returns."""
+        with self.path.open("ab") as file:
+            file.write(CHUNK_HEAD.pack(len(packed), zlib.crc32(packed)) + packed)
+            file.flush()
+            os.fsync(file.fileno())
+        self.chunks += 1
+        self.games += _games_in(packed)
 
 
 def append_games(path: Path, games: Games, settings: dict[str, Any] | None = None) -> None:
-    """Add a chunk of games; a new file gets a header with `settings`. A broken chunk at the end is removed first.
-
-    Raises ArchiveError if the file is no archive or of another variant.
-    """
-    if not path.exists() or path.stat().st_size == 0:
-        header = json.dumps({"variant": games.variant, **(settings or {})}).encode()
-        path.write_bytes(MAGIC + header + b"\n")
-    known, end = _read_header(path)
-    if known["variant"] != games.variant:
-        raise ArchiveError(f"{path} holds games of {known['variant']}, not of {games.variant}")
-    for _, after in _chunks(path):
-        end = after
-    packed = pack_games(games)
-    with path.open("r+b") as file:
-        file.truncate(end)
-        file.seek(end)
-        file.write(CHUNK_HEAD.pack(len(packed), zlib.crc32(packed)) + packed)
+    """Add a chunk of games to a file, with `settings` in the header of a new one. Raises ArchiveError."""
+    ArchiveWriter(path, {"variant": games.variant, **(settings or {})}).append(pack_games(games))
 
 
 def join_games(parts: Sequence[Games], variant: str) -> Games:

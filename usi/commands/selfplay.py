@@ -10,13 +10,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.rules.variants import VARIANTS
 from usi.commands._arguments import count
-from usi.selfplay.archive import Archive
 from usi.selfplay.settings import SelfplaySettings, file_digest
 from usi.selfplay.work import Block, in_order, processor_count, run_on_processes, run_on_scheduler
+
+if TYPE_CHECKING:
+    from eval.learn.archive import ArchiveWriter
 
 DEFAULTS = SelfplaySettings(depth=1)
 
@@ -24,7 +26,7 @@ DEFAULTS = SelfplaySettings(depth=1)
 def add_parser(subparsers: Any) -> None:
     """`narikin selfplay`."""
     parser = subparsers.add_parser("selfplay", help="make training games", description=__doc__)
-    parser.add_argument("--out", required=True, metavar="FILE", help="file of the games, such as games.txt.bz2")
+    parser.add_argument("--out", required=True, metavar="FILE", help="file of the games, for `narikin train`")
     parser.add_argument("--games", type=count(1), required=True, metavar="N", help="games the file shall hold")
     parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULTS.variant, help="the game (shogi)")
     parser.add_argument("--nodes", type=count(32), default=0, metavar="N", help="nodes a move")
@@ -62,21 +64,36 @@ KNOBS: list[tuple[str, Callable[[str], int], str]] = [
 def run(arguments: argparse.Namespace) -> int:
     """Make or continue the file; the exit code is 0 when it holds the games that were asked for."""
     settings = settings_from(arguments)
-    archive = Archive(Path(arguments.out), settings.identity())
+    archive = open_archive(Path(arguments.out), settings)
     last = -(-arguments.games // settings.block)
-    if archive.blocks:
+    if archive.chunks:
         print(f"{archive.path}: {archive.games} games are there")
-    numbers = range(archive.blocks, last)
+    numbers = range(archive.chunks, last)
     meter = Meter(arguments.games, archive.games)
     try:
         with meter:
-            for block in in_order(_blocks(arguments, settings, numbers, meter), archive.blocks):
-                archive.append(block.lines)
+            for block in in_order(_blocks(arguments, settings, numbers, meter), archive.chunks):
+                archive.append(block.packed)
                 meter.add(block)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from the last whole block")
     print(meter.summary(archive))
-    return 0 if archive.blocks >= last else 130
+    return 0 if archive.chunks >= last else 130
+
+
+def open_archive(path: Path, settings: SelfplaySettings) -> ArchiveWriter:
+    """The file to add to. Raises ArchiveError if it holds other games."""
+    from eval.learn.archive import ArchiveError, ArchiveWriter
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    archive = ArchiveWriter(path, settings.identity())
+    wanted = settings.identity()
+    differing = sorted(
+        key for key in wanted.keys() | archive.settings.keys() if wanted.get(key) != archive.settings.get(key)
+    )
+    if differing:
+        raise ArchiveError(f"{path} was made with other settings ({', '.join(differing)}); choose another --out")
+    return archive
 
 
 def settings_from(arguments: argparse.Namespace) -> SelfplaySettings:
@@ -139,7 +156,7 @@ class Meter:
         self.plies += block.plies
         self.endings += block.endings
 
-    def summary(self, archive: Archive) -> str:
+    def summary(self, archive: ArchiveWriter) -> str:
         """The file, and how this run's games went."""
         seconds = time.monotonic() - self._started
         size = archive.path.stat().st_size

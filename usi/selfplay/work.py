@@ -10,9 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from usi.selfplay.settings import SelfplaySettings
+
+if TYPE_CHECKING:
+    from engine.search.selfplay import PlayedGame
 
 Ask = Callable[[], bool]  # true: stop
 Tell = Callable[[int], None]  # a game of so many plies was finished
@@ -20,10 +23,10 @@ Tell = Callable[[int], None]  # a game of so many plies was finished
 
 @dataclass
 class Block:
-    """A finished block of games."""
+    """A finished block of games, or fewer where no balanced opening was found."""
 
     number: int
-    lines: bytes  # a game a line, see archive.py
+    packed: bytes  # eval.learn.archive.pack_games
     nodes: int = 0
     plies: int = 0
     endings: Counter[str] = field(default_factory=Counter)
@@ -37,7 +40,7 @@ def play_block(settings: SelfplaySettings, number: int, stopped: Ask, tell: Tell
     player = _player(settings)
     player.clear()
     block = Block(number, b"")
-    lines = []
+    games = []
     for index in range(settings.block):
         if stopped():
             return None
@@ -46,10 +49,29 @@ def play_block(settings: SelfplaySettings, number: int, stopped: Ask, tell: Tell
         block.endings[game.ending] += 1
         if game.moves:
             block.plies += len(game.moves)
-            lines.append(game.line())
+            games.append(game)
         tell(len(game.moves))
-    block.lines = b"".join(lines)
+    block.packed = _pack(settings.variant, games)
     return block
+
+
+def _pack(variant: str, games: list[PlayedGame]) -> bytes:
+    import numpy as np
+
+    from eval.learn.archive import pack_games
+    from eval.learn.records import NO_SCORE, Games
+
+    lengths = [len(game.moves) for game in games]
+    scores = [NO_SCORE if score is None else score for game in games for score in game.scores]
+    return pack_games(
+        Games(
+            variant,
+            np.array([game.result for game in games], dtype=np.int8),
+            np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+            np.array([move for game in games for move in game.moves], dtype=np.int32),
+            np.array(scores, dtype=np.int16),
+        )
+    )
 
 
 def _player(settings: SelfplaySettings) -> Any:
