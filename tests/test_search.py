@@ -291,11 +291,19 @@ def test_searchmoves_restricts_the_root_and_keeps_a_declined_promotion(engine: E
     assert all(info.pv[0] == "5c5b" for info in infos)
 
 
-@pytest.mark.parametrize("token", ["5c5a", "Z*5e", "nonsense"])
-def test_a_bad_searchmove_is_named(engine: Engine, token: str) -> None:
-    engine.set_position(None, [])
-    with pytest.raises(PositionError, match=token.replace("*", r"\*")):
-        engine.go(Limits(depth=1, searchmoves=[token]), None, lambda result: None)
+@pytest.mark.parametrize("token", ["7g7e", "Z*5e", "nonsense"])
+def test_a_bad_searchmove_is_named_and_the_others_are_searched(engine: Engine, token: str) -> None:
+    result, infos = run(engine, None, Limits(depth=2, searchmoves=[token, "2g2f"]))
+    assert [info.text for info in infos if info.text and token in info.text]
+    assert result.bestmove == "2g2f"
+    result, _ = run(engine, None, Limits(depth=2, searchmoves=[token]))
+    assert result.bestmove != "resign"
+
+
+@pytest.mark.parametrize("sfen", ["9/9/9/9/9/9/9/9/4K4 b - 1", "9/9/9/9/9/9/9/9/9 b P 1", "k8/9/9/9/9/9/9/9/9 w - 1"])
+def test_a_side_without_a_king_is_never_checkmated(engine: Engine, sfen: str) -> None:
+    result, _ = run(engine, sfen, Limits(mate=2000))
+    assert result.checkmate == "nomate"
 
 
 def test_an_illegal_move_of_the_game_is_named(engine: Engine) -> None:

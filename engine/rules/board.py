@@ -140,6 +140,8 @@ class LegalMoves:
         return len(self) > 0
 
     def __contains__(self, move: object) -> bool:
+        if isinstance(move, str):
+            raise TypeError(f"{move!r} is a text: parse_usi makes a move of it")
         return isinstance(move, int) and self._board.is_legal(move)
 
     def count(self) -> int:
@@ -381,7 +383,7 @@ class Board:
             return Outcome(Termination.PERPETUAL_CHECK, mover if verdict == WIN else waiting)
         if declare and self.may_declare(IMPASSE_RULES[index]):
             return Outcome(Termination.DECLARATION, mover)
-        if max_moves and self.move_number > max_moves:
+        if 0 < max_moves < self.move_number:
             return Outcome(Termination.MOVE_LIMIT, None)
         return None
 

@@ -278,11 +278,12 @@ class Engine:
         """Start a search and return at once. `on_done` is called exactly once, from another thread.
 
         An infinite search and one that ponders end only by `stop` (or, pondering, after `ponderhit`).
-        Raises PositionError for a bad `searchmoves`, RuntimeError while another search runs.
+        Words of `searchmoves` that are no legal moves are left out, and named to `on_info`; if none is left, all moves
+        are searched. Raises RuntimeError while another search runs.
         """
         with self._control:
             self._require_idle()
-            moves = self._search_moves(limits.searchmoves)
+            moves = self._search_moves(limits.searchmoves, on_info or _ignore)
             position = self.workers[0].position
             # in play a declined promotion is hardly ever worth its time; analysis leaves nothing out
             position["all_moves"] = int(self._all_moves or not is_timed(limits))
@@ -335,20 +336,20 @@ class Engine:
         if self.is_searching:
             raise RuntimeError("a search is running")
 
-    def _search_moves(self, texts: list[str]) -> list[int] | None:
+    def _search_moves(self, texts: list[str], on_info: OnInfo) -> list[int] | None:
         """Root moves asked for, None = all. Repeated ones count once."""
-        if not texts:
-            return None
         moves = []
         for text in texts:
             try:
                 move = parse_usi(text, self.variant)
             except MoveError as error:
-                raise PositionError(f"searchmoves: {error}") from error
-            if not is_legal(self.workers[0].position, self.tables, np.int32(move)):
-                raise PositionError(f"searchmoves: {text!r} is not legal")
-            moves.append(move)
-        return list(dict.fromkeys(moves))
+                on_info(Info(text=f"searchmoves: {error}; left out"))
+                continue
+            if is_legal(self.workers[0].position, self.tables, np.int32(move)):
+                moves.append(move)
+            else:
+                on_info(Info(text=f"searchmoves: {text!r} is not legal; left out"))
+        return list(dict.fromkeys(moves)) or None
 
     # ------------------------------------------------ for the running search
 

@@ -71,6 +71,7 @@ USE_CORRECTION = SWITCHES["correction"]
 USE_SUPERIOR = SWITCHES["superior"]
 
 CLOCK_INTERVAL = 511  # nodes between two looks at the clock, less one: a power of two
+assert WORKER.fields is not None
 CLOCK_WORDS = WORKER.fields["clock_words"][1]
 
 SEARCH_SIGNATURE = int64(uint64, uint64, uint64, uint64, int64, int64, int64, int64, int64)

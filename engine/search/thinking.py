@@ -163,6 +163,8 @@ class Thinking:
 
     def _think(self) -> Result:
         engine, main = self._engine, self._engine.workers[0]
+        if self._limits.mate is not None and not main.can_mate():
+            return Result(checkmate="nomate")
         count = main.begin(self._moves)
         main.set_node_limit(self._limits.nodes)
         if count == 0:

@@ -24,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(start_notice() or "compiled code is there already", flush=True)
     start = time.perf_counter()
     for variant in VARIANTS:
+        print(f"{variant} ...", flush=True)
         thinker = OwnThinker(variant, hash_mb=1)
         thinker.think(Position(), default_limits(depth=4))
         thinker.think(Position(), default_limits(mate=100))

@@ -34,4 +34,5 @@ def program_path() -> Path:
     found = shutil.which(name)
     if found:
         return Path(found).absolute()
-    raise FileNotFoundError(f"no program {name} is installed; run: {sys.executable} -m pip install narikin")
+    install = f"{sys.executable} -m pip install ."
+    raise FileNotFoundError(f"no program {name} is installed; in the folder of Narikin run: {install}")
