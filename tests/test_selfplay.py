@@ -157,3 +157,20 @@ def test_missing_network_is_one_clear_error(tmp_path, capsys):
     (tmp_path / "bad.bin").write_bytes(b"no network")
     assert main([*words, "--net", str(tmp_path / "bad.bin")]) != 0
     assert "narikin: error" in capsys.readouterr().err
+
+
+def test_network_that_is_used_belongs_to_the_settings(tmp_path):
+    from eval import shipped_network
+    from usi.commands.selfplay import find_network
+
+    assert find_network("handcrafted", "shogi") == ("handcrafted", "handcrafted")
+    path = tmp_path / "net"
+    path.write_bytes(b"one")
+    other = tmp_path / "copy"
+    other.write_bytes(b"one")
+    assert find_network(str(path), "shogi")[1] == find_network(str(other), "shogi")[1]
+    net, digest = find_network(None, "shogi")
+    assert net is None
+    assert digest == (
+        find_network(str(shipped_network("shogi")), "shogi")[1] if shipped_network("shogi") else "handcrafted"
+    )

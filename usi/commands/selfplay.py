@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULTS.variant, help="the game (shogi)")
     parser.add_argument("--nodes", type=count(32), default=0, metavar="N", help="nodes a move")
     parser.add_argument("--depth", type=count(1, 100), default=0, metavar="N", help="depth of every search")
-    parser.add_argument("--net", metavar="FILE", help="network; without one, the engine's own evaluation")
+    parser.add_argument("--net", metavar="FILE", help="network, or handcrafted (the shipped one)")
     parser.add_argument("--seed", type=count(0), default=DEFAULTS.seed, metavar="N", help="one seed, one file (1)")
     parser.add_argument("--threads", type=count(1, 4096), metavar="N", help="processes (one for each processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="play on a Dask cluster (tcp://HOST:PORT)")
@@ -99,16 +99,29 @@ def open_archive(path: Path, settings: SelfplaySettings) -> ArchiveWriter:
 def settings_from(arguments: argparse.Namespace) -> SelfplaySettings:
     """Settings from the parsed command line. Raises ValueError and OSError."""
     knobs = {name: getattr(arguments, name) for name, _, _ in KNOBS}
-    net = arguments.net and str(Path(arguments.net).resolve())
+    net, digest = find_network(arguments.net, arguments.variant)
     return SelfplaySettings(
         variant=arguments.variant,
         nodes=arguments.nodes,
         depth=arguments.depth,
         net=net,
-        net_digest=file_digest(Path(net)) if net else "",
+        net_digest=digest,
         seed=arguments.seed,
         **knobs,
     )
+
+
+def find_network(asked: str | None, variant: str) -> tuple[str | None, str]:
+    """What SelfPlayer is to load (None = what is shipped), and the digest of that network. Raises OSError."""
+    from eval import HANDCRAFTED, shipped_network
+
+    if asked == HANDCRAFTED:
+        return asked, HANDCRAFTED
+    if asked is None:
+        shipped = shipped_network(variant)
+        return None, file_digest(shipped) if shipped else HANDCRAFTED
+    path = Path(asked).resolve()
+    return str(path), file_digest(path)
 
 
 def _blocks(arguments: argparse.Namespace, settings: SelfplaySettings, numbers: range, meter: Meter) -> Iterator[Block]:

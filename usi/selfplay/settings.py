@@ -15,8 +15,8 @@ class SelfplaySettings:
     variant: str = "shogi"
     nodes: int = 0  # per move, 0 = no limit
     depth: int = 0  # per move, 0 = no limit
-    net: str | None = None  # file of a network, None = the engine's own evaluation
-    net_digest: str = ""  # of the file's content
+    net: str | None = None  # file of a network, or "handcrafted"; None = the shipped network
+    net_digest: str = ""  # of the network that is used
     seed: int = 1
     block: int = 64  # games that are made, packed and kept together
     hash_mb: int = 16  # per process

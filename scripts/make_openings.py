@@ -1,0 +1,125 @@
+"""Balanced openings for matches, made or filtered by our own search.
+
+    python scripts/make_openings.py shogi --count 500 --out usi/match/sets/shogi.usi
+    python scripts/make_openings.py shogi --candidates book.usi --out balanced.usi
+
+Candidates are random openings (good moves likelier) or the lines of a file. One is kept if the side to move is not in
+check, the position is new, and several searches, of the position and of those after each best move, all see at most
+so many centipawns. The first lines of the file say how it was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from engine import Board  # noqa: E402
+from engine.rules.variants import VARIANTS  # noqa: E402
+from engine.search.engine import Engine  # noqa: E402
+from engine.search.limits import Limits  # noqa: E402
+from engine.search.selfplay import SelfPlayer  # noqa: E402
+from usi.match.schedule import Opening, read_openings  # noqa: E402
+from usi.selfplay.settings import SelfplaySettings  # noqa: E402
+
+LENGTHS = {"shogi": (8, 20), "judkins": (4, 12), "minishogi": (3, 10)}
+
+
+def candidates(arguments: argparse.Namespace) -> Iterator[Opening]:
+    """Openings that have not been looked at deeply."""
+    if arguments.candidates:
+        yield from read_openings(arguments.candidates)
+        return
+    low, high = LENGTHS[arguments.variant]
+    settings = SelfplaySettings(
+        variant=arguments.variant,
+        nodes=1000,
+        net=arguments.net,
+        opening_low=low if arguments.low is None else arguments.low,
+        opening_high=high if arguments.high is None else arguments.high,
+        opening_uniform=0,
+        temperature=arguments.temperature,
+        balance=3 * arguments.within,
+        balance_nodes=5000,
+    )
+    player = SelfPlayer(settings)
+    number = 0
+    while True:
+        moves = player.opening_moves(arguments.seed, number)
+        number += 1
+        if moves:
+            yield Opening(None, tuple(moves))
+
+
+class Filter:
+    """Looks at positions with searches of one size."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.variant = arguments.variant
+        self.limits = Limits(nodes=arguments.nodes)
+        self.within = arguments.within
+        self.searches = arguments.searches
+        self.engine = Engine(self.variant, 1, 64)
+        if arguments.net:
+            self.engine.set_option("eval_file", arguments.net)
+        self.seen: set[str] = set()
+
+    def accepts(self, opening: Opening) -> bool:
+        """True if the opening is new and balanced."""
+        board = Board(opening.sfen, self.variant)
+        for move in opening.moves:
+            board.push_usi(move)
+        key = board.sfen().rsplit(" ", 1)[0]
+        if key in self.seen or board.is_check() or board.outcome() is not None:
+            return False
+        self.seen.add(key)
+        moves = list(opening.moves)
+        self.engine.new_game()
+        for _ in range(self.searches):
+            self.engine.set_position(opening.sfen, moves)
+            result = self.engine.search(self.limits)
+            if result.score_cp is None or abs(result.score_cp) > self.within:
+                return False
+            moves.append(result.bestmove)
+        return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("variant", choices=list(VARIANTS))
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--candidates", type=Path, help="file of openings to filter, in place of random ones")
+    parser.add_argument("--low", type=int, help="random plies, at least")
+    parser.add_argument("--high", type=int, help="random plies, at most")
+    parser.add_argument("--temperature", type=int, default=50, help="centipawns; lower: better moves only")
+    parser.add_argument("--nodes", type=int, default=200_000, help="of each search")
+    parser.add_argument("--searches", type=int, default=3, help="of an opening, one ply after another")
+    parser.add_argument("--within", type=int, default=60, help="centipawns that they may see for either side")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--net", help="network (the shipped one, else the handcrafted evaluation)")
+    arguments = parser.parse_args()
+    judge = Filter(arguments)
+    kept = tried = 0
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.out.open("w", encoding="utf-8") as file:
+        print(f"# {' '.join([Path(sys.argv[0]).name, *sys.argv[1:]])}", file=file)
+        print(f"# evaluation: {judge.engine.evaluation.description}", file=file)
+        for opening in candidates(arguments):
+            tried += 1
+            if judge.accepts(opening):
+                kept += 1
+                print(opening, file=file, flush=True)
+                print(f"\r{kept} of {tried}", end="", file=sys.stderr, flush=True)
+            if kept == arguments.count:
+                break
+    print(file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
