@@ -75,6 +75,8 @@ class Installation:
         (self.site / "engine" / "native").mkdir()
         for name in ("__init__.py", "cache.py", "jit.py"):
             shutil.copy(source / name, self.site / "engine" / "native" / name)
+        for package in ("engine", "engine/probe", "eval"):  # a namespace package would lose against an installed one
+            (self.site / package / "__init__.py").touch()
         (self.site / "engine" / "probe" / "kernels.py").write_text(KERNELS)
         self.write_helper(1)
 

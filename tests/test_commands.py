@@ -385,8 +385,9 @@ def test_warmup_says_what_it_did(fake: FakeEngine, capsys: pytest.CaptureFixture
     assert main(["warmup"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "compiled code is there already"
-    assert lines[1].startswith("ready after ")
-    assert "kept in" in lines[2]
+    assert lines[1:4] == ["shogi ...", "judkins ...", "minishogi ..."]
+    assert lines[4].startswith("ready after ")
+    assert "kept in" in lines[5]
     assert len(fake.called("go")) == 6
 
 

@@ -20,7 +20,8 @@ class Limits:
     mate: int | None = None  # time for a mate search, -1 = no limit
     infinite: bool = False
     ponder: bool = False
-    received: float | None = None  # time.perf_counter() when the command was read; the clock runs from then
+    # time.perf_counter() when the command was read; the clock runs from then
+    received: float | None = field(default=None, compare=False)
     searchmoves: list[str] = field(default_factory=list)
     network_delay: int = 120
     network_delay2: int = 1120
