@@ -195,18 +195,11 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         if hash_move and not is_legal(P, T, int32(hash_move)):
             hash_move = int64(0)
 
-    # Step 3. Mate in one; then standing pat: a quiet side may decline every capture.
+    # Step 3. Standing pat: a quiet side may decline every capture. Below beta, a mate in one may still turn up.
     best = int64(-INFINITE)
     futility_base = int64(-INFINITE)
     evaluation = int64(NO_VALUE)
     if not checked:
-        if switches & USE_MATE_IN_ONE and data == np.uint64(0):
-            mate = mate_in_one(P, T, int64(stack_at(W, ply - 1).free))
-            if mate:
-                start_line(W, ply + 1)
-                extend_line(W, ply, mate)
-                store(C, key, ply, int64(mate), MATE - ply - 1, int64(NO_VALUE), int64(MAX_PLY), BOUND_EXACT, was_pv)
-                return MATE - ply - 1
         if data:
             evaluation = entry_evaluation(data)
         if evaluation == NO_VALUE:
@@ -220,6 +213,13 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
                 store(C, key, ply, int64(0), best, evaluation, int64(-2), BOUND_LOWER, was_pv)
             return best
         alpha = max(alpha, best)
+        if switches & USE_MATE_IN_ONE and data == np.uint64(0) and depth >= parameters.quiescence_mate_depth:
+            mate = mate_in_one(P, T, int64(stack_at(W, ply - 1).free))
+            if mate:
+                start_line(W, ply + 1)
+                extend_line(W, ply, mate)
+                store(C, key, ply, int64(mate), MATE - ply - 1, evaluation, int64(MAX_PLY), BOUND_EXACT, was_pv)
+                return MATE - ply - 1
 
     # Step 4. Forcing moves.
     index = picker_index(ply, False)
