@@ -43,7 +43,8 @@ def rows(name: str) -> list[str]:
 def run(engine: Engine, sfen: str | None, limits: Limits, moves: str = "") -> tuple[Result, list[Info]]:
     engine.set_position(sfen, moves.split())
     infos: list[Info] = []
-    return engine.search(limits, infos.append), infos
+    result = engine.search(limits, infos.append)
+    return result, [info for info in infos if info.currmove is None]  # without reports of progress
 
 
 def after(sfen: str | None, line: list[str], variant: str = "shogi") -> Board:
@@ -181,6 +182,21 @@ def test_only_one_search_at_a_time(engine: Engine) -> None:
     engine.go(Limits(infinite=True), None, lambda result: done.set())
     with pytest.raises(RuntimeError):
         engine.go(Limits(depth=1), None, lambda result: None)
+    engine.stop()
+    assert done.wait(20)
+
+
+def test_progress_is_reported_while_an_iteration_lasts(engine: Engine) -> None:
+    engine.set_position(None, [])
+    heard = threading.Event()
+    done = threading.Event()
+
+    def listen(info: Info) -> None:
+        if not info.pv and info.nodes and info.currmove:
+            heard.set()
+
+    engine.go(Limits(infinite=True), listen, lambda result: done.set())
+    assert heard.wait(60)
     engine.stop()
     assert done.wait(20)
 

@@ -287,6 +287,8 @@ class Engine:
             position = self.workers[0].position
             # in play a declined promotion is hardly ever worth its time; analysis leaves nothing out
             position["all_moves"] = int(self._all_moves or not is_timed(limits))
+            for worker in self.workers:
+                worker.record["nodes"] = 0  # the clock's thread may look before a worker has begun
             for worker in self.workers[1:]:
                 worker.copy_position(self.workers[0])
             self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.rules.moves import format_usi
 from engine.search.clock import Plan, Progress, make_plan
-from engine.search.layout import BOUND_EXACT, BOUND_LOWER, BOUND_UPPER, MATE_IN_MAX, MAX_PLY
+from engine.search.layout import BOUND_EXACT, BOUND_LOWER, BOUND_UPPER, MATE_IN_MAX, MAX_PLY, STACK_BEFORE
 from engine.search.limits import Info, Limits, Result
 from engine.search.workers import RootLine, Worker, vote
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORCED_MOVE_DEPTH = 8  # depth to which a forced move is searched, for the ponder move and the score
 WINDOW_REPORT_MS = 2000  # before this, windows that fail are not worth a report
 NODE_WATCH_SECONDS = 0.005
+PROGRESS_SECONDS = 1.0  # between reports of nodes and speed while an iteration lasts
 BOUND_NAMES = {BOUND_EXACT: None, BOUND_LOWER: "lower", BOUND_UPPER: "upper"}
 THREAD_STACK = 16 << 20  # bytes; deep lines need more than some systems give a thread
 _stack_size = threading.Lock()
@@ -73,8 +74,7 @@ class Thinking:
 
     def start(self) -> None:
         """Begin in threads of its own."""
-        if self._needs_watch():
-            start_thread(self._watch, "narikin-clock")
+        start_thread(self._watch, "narikin-clock")
         start_thread(self._run, "narikin-search")
 
     def stop(self) -> None:
@@ -109,30 +109,54 @@ class Thinking:
         self._deadline = moment if self._deadline is None else min(self._deadline, moment)
         self._engine.set_deadline(self._deadline - time.perf_counter())
 
-    def _needs_watch(self) -> bool:
-        limits = self._limits
-        many = len(self._engine.workers) > 1 and limits.nodes is not None
-        return self._deadline is not None or limits.ponder or many
-
     # ------------------------------------------------ the watching thread
 
     def _watch(self) -> None:
-        """Raise the stop flag when the time is up, or when all threads together have made the nodes."""
-        with self._changed:
-            while not self._over and not self._stopped:
-                wait = None
-                if self._limits.nodes is not None and len(self._engine.workers) > 1:
-                    wait = NODE_WATCH_SECONDS
-                    if self._nodes() >= self._limits.nodes:
-                        self._engine.raise_stop_flag()
-                        return
-                if self._deadline is not None:
-                    left = self._deadline - time.perf_counter()
-                    if left <= 0:
-                        self._engine.raise_stop_flag()
-                        return
-                    wait = left if wait is None else min(wait, left)
-                self._changed.wait(wait)
+        """Raise the stop flag when the time is up, or when all threads together have made the nodes; tell of progress.
+
+        One thread alone minds its nodes and the clock itself, so this one may wake up late.
+        """
+        next_progress = self._started + PROGRESS_SECONDS
+        while True:
+            with self._changed:
+                if self._over or self._stopped:
+                    return
+                now = time.perf_counter()
+                if self._is_due(now):
+                    self._engine.raise_stop_flag()
+                    return
+                if now < next_progress:
+                    self._changed.wait(min(next_progress - now, self._longest_wait(now)))
+                    continue
+            next_progress = now + PROGRESS_SECONDS
+            self._on_info(self._progress_info())
+
+    def _is_due(self, now: float) -> bool:
+        """True if a limit that the watching thread minds has been reached."""
+        nodes = self._limits.nodes
+        if nodes is not None and len(self._engine.workers) > 1 and self._nodes() >= nodes:
+            return True
+        return self._deadline is not None and now >= self._deadline
+
+    def _longest_wait(self, now: float) -> float:
+        """Seconds until the limits must be looked at again."""
+        if self._limits.nodes is not None and len(self._engine.workers) > 1:
+            return NODE_WATCH_SECONDS
+        return PROGRESS_SECONDS if self._deadline is None else max(0.0, self._deadline - now)
+
+    def _progress_info(self) -> Info:
+        """Nodes and speed so far, and the move being looked at."""
+        record = self._engine.workers[0].record
+        elapsed, nodes = self._elapsed_ms(), self._nodes()
+        return Info(
+            depth=int(record["root_depth"]),
+            seldepth=max(1, int(record["seldepth"])),
+            time_ms=elapsed,
+            nodes=nodes,
+            nps=nodes * 1000 // max(1, elapsed),
+            hashfull=self._engine.hashfull(),
+            currmove=format_usi(int(record["stack"][STACK_BEFORE]["move"])) if nodes else None,
+        )
 
     # ------------------------------------------------ the main search thread
 
