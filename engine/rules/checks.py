@@ -233,7 +233,7 @@ def generate_checks(P, T, n):
 
 
 @inline
-def _open_escapes(P, T):
+def open_escapes(P, T):
     """Squares around the enemy king that it could step to if it were its turn."""
     side = P.side
     enemy = side ^ 1
@@ -250,7 +250,7 @@ def _open_escapes(P, T):
 
 
 @inline
-def _may_mate(P, T, m, escapes):
+def may_mate(P, T, m, escapes):
     """False if the king surely answers a checking move; True asks for a closer look."""
     side = P.side
     enemy = side ^ 1
@@ -283,10 +283,10 @@ def mate_in_one(P, T, n):
     end = generate_checks(P, T, n)
     if end == n:
         return np.int32(0)
-    escapes = _open_escapes(P, T)
+    escapes = open_escapes(P, T)
     for i in range(n, end):
         m = P.moves[np.uint64(i)]
-        if _may_mate(P, T, m, escapes):
+        if may_mate(P, T, m, escapes):
             make_move(P, T, m)
             mate = generate_evasions(P, T, end) == end
             unmake_move(P, T)

@@ -90,9 +90,7 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     # quiescence
     _p("delta_margin", 180, 50, 500, 25, "quiescence: cp a capture may fall short of alpha"),
     _p("quiescence_see", -60, -300, 50, 25, "quiescence: cp an exchange may lose"),
-    _p(
-        "quiescence_mate_depth", -6, -10, 0, 2, "quiescence: least depth (0 = first ply) that looks for a mate in one"
-    ),
+    _p("quiescence_mate_depth", -6, -10, 0, 2, "quiescence: least depth (0 = first ply) that looks for a mate in one"),
     # rules
     _p("perpetual_value", 14000, 3000, 15000, 500, "cp of winning by the other side's perpetual check"),
 )
