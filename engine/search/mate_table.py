@@ -96,6 +96,7 @@ MATE = np.dtype(
         ("used", "i8"),
         ("paths", "u8"),  # address of the PATH_ENTRY rows
         ("path_slots", "u8"),
+        ("worths", "i8", 64),  # rows of the table by what they cost, while garbage is collected
         ("salt", "u8"),  # mixed into every key: attacker, and the pieces in play
         ("attacker", "i8"),
         ("stop", "u8"),  # address of an int64 that stops the search when not 0
@@ -265,21 +266,22 @@ def _worth(e):
 @kernel(void(mate_type))
 def collect_garbage(M):
     """Drop the rows that were cheapest to compute, half of the table or more, and close the gaps."""
-    counts = np.zeros(64, dtype=np.int64)
+    for worth in range(64):
+        M.worths[worth] = 0
     for slot in range(M.slots):
         e = row_at(M, np.uint64(slot))
         if e.key != U0:
-            counts[_worth(e)] += 1
+            M.worths[_worth(e)] += 1
     limit = np.int64(0)
     dropped = np.int64(0)
     while dropped < M.used // 2 and limit < 63:
-        dropped += counts[limit]
+        dropped += M.worths[limit]
         limit += 1
     gap = np.int64(0)
     for slot in range(M.slots):
         e = row_at(M, np.uint64(slot))
         if e.key == U0:
-            gap = slot
+            gap = np.int64(slot)
         elif _worth(e) < limit:
             e.key = U0
     M.used = 0
