@@ -54,8 +54,8 @@ from engine.search.mate_table import (
     INFINITE_NUMBER,
     NUMBER_LIMIT,
     UNCONDITIONAL,
-    collect_garbage,
     covers,
+    keep_room,
     look_up,
     look_up_path,
     mate_type,
@@ -283,7 +283,7 @@ def expand_defence(P, T, M, d):
 @inline
 def _is_waiting(M, c, is_attack):
     """True if a child is left out until the one it comes after has failed its mover."""
-    if c.after < 0:
+    if c.after < 0 or _is_solved(c):
         return False
     other = M.children[np.uint64(c.after)]
     return (other.dn if is_attack else other.pn) != 0
@@ -512,8 +512,7 @@ def advance(P, T, M, node_limit):
         if atomic_load_i64(M.stop) != 0:
             M.depth = d
             return STOPPED
-        if M.used * 4 > np.int64(M.slots) * 3:
-            collect_garbage(M)
+        keep_room(M)
         c = M.children[np.uint64(f.best)]
         if d + 1 >= DEPTH_LIMIT or P.ply >= LAST_PLY or f.end >= SAFE_BUFFER:
             c.pn, c.dn = INFINITE_NUMBER, 0

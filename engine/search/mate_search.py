@@ -48,7 +48,7 @@ class MateResult:
     plies: int | None = None  # the attacker can mate within so many
     exact: bool = False  # there is no shorter mate
     line: list[str] = field(default_factory=list)
-    """USI moves to the mate, replayed and verified; `plies` long if that is exact, else the defence may be short."""
+    """USI moves to the mate, replayed and verified; shorter than `plies` only if that is not exact."""
     nodes: int = 0  # positions visited
     time_ms: int = 0
     depth: int = 0  # deepest position visited, in plies
@@ -76,6 +76,7 @@ class MateSolver:
         record["paths"] = self._hash.address + size - paths
         record["path_slots"] = paths // PATH_ENTRY.itemsize
         record["used"] = 0
+        record["sweep"] = -1
 
     @property
     def megabytes(self) -> int:

@@ -24,6 +24,8 @@ NEVER = 4001  # `proven` of a row without a proof
 INFINITE_NUMBER = 1 << 40  # proof number of a disproved node, disproof number of a proved one
 NUMBER_LIMIT = 1 << 30  # largest number of an open node
 UNCONDITIONAL = 1 << 14  # `dependency` of a result that does not lean on the path
+SAMPLES = 4096  # rows looked at to choose what a cleaning drops
+SWEPT_SLOTS = 32  # slots cleaned at each node
 DEPTH_LIMIT = 1900  # deepest node, in plies from the root
 
 ENTRY = np.dtype(
@@ -32,7 +34,7 @@ ENTRY = np.dtype(
         ("hand", "u4"),  # the attacker's hand, packed as in layout
         ("pn", "u4"),  # numbers of the last visit while the node was open, 0 = not visited with this hand
         ("dn", "u4"),
-        ("amount", "u4"),  # nodes spent below, for the garbage collection
+        ("amount", "u4"),  # nodes spent below, for the cleaning
         ("proven", "i2"),
         ("disproven", "i2"),
         ("spare", "i2"),
@@ -93,10 +95,12 @@ MATE = np.dtype(
     [
         ("table", "u8"),  # address of the ENTRY rows
         ("slots", "u8"),
-        ("used", "i8"),
+        ("used", "i8"),  # slots with a row
+        ("sweep", "i8"),  # next slot of the cleaning, -1 = none is going on
+        ("sweep_limit", "i8"),  # rows of less worth go
+        ("sample", "i8", 64),  # number of rows by worth
         ("paths", "u8"),  # address of the PATH_ENTRY rows
         ("path_slots", "u8"),
-        ("worths", "i8", 64),  # rows of the table by what they cost, while garbage is collected
         ("salt", "u8"),  # mixed into every key: attacker, and the pieces in play
         ("attacker", "i8"),
         ("stop", "u8"),  # address of an int64 that stops the search when not 0
@@ -264,44 +268,69 @@ def _worth(e):
 
 
 @kernel(void(mate_type))
-def collect_garbage(M):
-    """Drop the rows that were cheapest to compute, half of the table or more, and close the gaps."""
-    for worth in range(64):
-        M.worths[worth] = 0
-    for slot in range(M.slots):
-        e = row_at(M, np.uint64(slot))
-        if e.key != U0:
-            M.worths[_worth(e)] += 1
-    limit = np.int64(0)
-    dropped = np.int64(0)
-    while dropped < M.used // 2 and limit < 63:
-        dropped += M.worths[limit]
-        limit += 1
-    gap = np.int64(0)
-    for slot in range(M.slots):
-        e = row_at(M, np.uint64(slot))
-        if e.key == U0:
-            gap = np.int64(slot)
-        elif _worth(e) < limit:
-            e.key = U0
-    M.used = 0
-    # once around from a slot that no row was ever pushed across: each row moves as near to its home as it can
-    slot = np.uint64(gap)
-    for _ in range(M.slots):
+def begin_sweep(M):
+    """Start to clean the table: choose the worth below which about half of the rows lie, from a sample of them."""
+    M.sample[:] = 0
+    step = max(M.slots // np.uint64(SAMPLES), U1)
+    slot = U0
+    seen = np.int64(0)
+    while slot < M.slots:
         e = row_at(M, slot)
         if e.key != U0:
-            M.used += 1
-            home = slot_of(M, e.key)
-            while home != slot:
-                other = row_at(M, home)
-                if other.key == U0:
-                    other.key, other.hand, other.pn, other.dn = e.key, e.hand, e.pn, e.dn
-                    other.amount, other.proven, other.disproven = e.amount, e.proven, e.disproven
-                    other.has_paths = e.has_paths
-                    e.key = U0
-                    break
-                home = next_slot(M, home)
-        slot = next_slot(M, slot)
+            M.sample[_worth(e)] += 1
+            seen += 1
+        slot += step
+    limit = np.int64(0)
+    dropped = np.int64(0)
+    while dropped * 2 < seen:
+        dropped += M.sample[limit]
+        limit += 1
+    M.sweep_limit = max(limit, np.int64(1))
+    M.sweep = 0
+
+
+@inline
+def _remove(M, slot):
+    """Free a slot; rows behind it that were pushed across it move up."""
+    gap = slot
+    behind = next_slot(M, slot)
+    while True:
+        e = row_at(M, behind)
+        if e.key == U0:
+            break
+        home = slot_of(M, e.key)
+        from_home = behind - home if behind >= home else behind + M.slots - home
+        from_gap = behind - gap if behind >= gap else behind + M.slots - gap
+        if from_home >= from_gap:
+            free = row_at(M, gap)
+            free.key, free.hand, free.pn, free.dn = e.key, e.hand, e.pn, e.dn
+            free.amount, free.proven, free.disproven = e.amount, e.proven, e.disproven
+            free.has_paths = e.has_paths
+            gap = behind
+        behind = next_slot(M, behind)
+    row_at(M, gap).key = U0
+    M.used -= 1
+
+
+@kernel(void(mate_type))
+def keep_room(M):
+    """Clean a few slots, if the table is being cleaned or has become too full.
+
+    Called at every node, this never holds a search up, however large the table is.
+    """
+    if M.sweep < 0:
+        if M.used * 4 < np.int64(M.slots) * 3:
+            return
+        begin_sweep(M)
+    for _ in range(SWEPT_SLOTS):
+        if M.sweep >= np.int64(M.slots):
+            M.sweep = -1
+            return
+        e = row_at(M, np.uint64(M.sweep))
+        if e.key != U0 and _worth(e) < M.sweep_limit:
+            _remove(M, np.uint64(M.sweep))
+        else:
+            M.sweep += 1
 
 
 @kernel(int64(mate_type, types.uint64, int64, int64))
