@@ -273,7 +273,7 @@ class Graph:
 @pytest.mark.parametrize("row", rows("mate_graphs.tsv"))
 def test_the_verdict_equals_that_of_the_whole_graph_of_positions(row: str) -> None:
     variant, sfen = row.split("\t")
-    graph = Graph(sfen, variant, 1000)
+    graph = Graph(sfen, variant, 4000)
     assert graph.complete
     result = MateSolver(variant, 1).solve(sfen, nodes=100_000)
     assert result.status == ("nomate" if graph.plies() is None else "mate")
