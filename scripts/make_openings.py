@@ -5,7 +5,7 @@
 
 Candidates are random openings (good moves likelier) or the lines of a file. One is kept if the side to move is not in
 check, the position is new, and several searches, of the position and of those after each best move, all see at most
-so many centipawns. The first lines of the file say how it was made.
+so many centipawns. The first lines of the file say how it was made; the same command goes on with a file that was cut.
 """
 
 from __future__ import annotations
@@ -68,15 +68,22 @@ class Filter:
             self.engine.set_option("eval_file", arguments.net)
         self.seen: set[str] = set()
 
-    def accepts(self, opening: Opening) -> bool:
-        """True if the opening is new and balanced."""
+    def remember(self, opening: Opening) -> Board | None:
+        """The board after an opening; None if its position was there before."""
         board = Board(opening.sfen, self.variant)
         for move in opening.moves:
             board.push_usi(move)
         key = board.sfen().rsplit(" ", 1)[0]
-        if key in self.seen or board.is_check() or board.outcome() is not None:
-            return False
+        if key in self.seen:
+            return None
         self.seen.add(key)
+        return board
+
+    def accepts(self, opening: Opening) -> bool:
+        """True if the opening is new and balanced."""
+        board = self.remember(opening)
+        if board is None or board.is_check() or board.outcome() is not None:
+            return False
         moves = list(opening.moves)
         self.engine.new_game()
         for _ in range(self.searches):
@@ -104,21 +111,41 @@ def main() -> int:
     parser.add_argument("--net", help="network (the shipped one, else the handcrafted evaluation)")
     arguments = parser.parse_args()
     judge = Filter(arguments)
-    kept = tried = 0
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    with arguments.out.open("w", encoding="utf-8") as file:
-        print(f"# {' '.join([Path(sys.argv[0]).name, *sys.argv[1:]])}", file=file)
-        print(f"# evaluation: {judge.engine.evaluation.description}", file=file)
-        for opening in candidates(arguments):
+    header = f"# {' '.join([Path(sys.argv[0]).name, *sys.argv[1:]])}\n# {judge.engine.evaluation.description}\n"
+    kept = begun(arguments.out, header)
+    rest = skip_known(candidates(arguments), kept, judge)
+    tried = len(kept)
+    with arguments.out.open("a", encoding="utf-8") as file:
+        while len(kept) < arguments.count and (opening := next(rest, None)) is not None:
             tried += 1
             if judge.accepts(opening):
-                kept += 1
+                kept.append(opening)
                 print(opening, file=file, flush=True)
-                print(f"\r{kept} of {tried}", end="", file=sys.stderr, flush=True)
-            if kept == arguments.count:
-                break
+                print(f"\r{len(kept)} of {tried}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return 0
+
+
+def begun(path: Path, header: str) -> list[Opening]:
+    """The openings of a file that was begun by the same command; a new file gets the header."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_text(header, encoding="utf-8")
+        return []
+    if not path.read_text(encoding="utf-8").startswith(header):
+        raise SystemExit(f"{path} was made by another command or network: delete it first")
+    return read_openings(path) if path.stat().st_size > len(header) else []
+
+
+def skip_known(openings: Iterator[Opening], kept: list[Opening], judge: Filter) -> Iterator[Opening]:
+    """The candidates behind the last one that was kept."""
+    for opening in kept:
+        judge.remember(opening)
+    if kept:
+        for opening in openings:
+            if opening == kept[-1]:
+                break
+    yield from openings
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 
 from usi.match.config import MatchSettings, build_settings, parse_engine, read_toml
 from usi.match.openings import openings_of
-from usi.match.report import final_report, game_line, progress_bar, results_table, write_summary
+from usi.match.report import final_report, game_line, live_report, progress_bar, write_summary
 from usi.match.runner import ClusterBackend, Match, Plan, ThreadBackend, check_openings
 from usi.match.store import GameResult, Store
 
@@ -133,10 +133,10 @@ def _run_live(match: Match, console: Console) -> None:
         write_summary(match, match.store.folder / "summary.json")
         progress.update(bar, completed=len(match.store.results))
         if console.is_terminal:
-            live.update(Group(results_table(match), progress))
+            live.update(live_report(match, progress))
 
     if not console.is_terminal:
         match.run(show)
         return
-    with Live(Group(results_table(match), progress), console=console, refresh_per_second=2) as live:
+    with Live(live_report(match, progress), console=console, refresh_per_second=2, transient=True) as live:
         match.run(show)

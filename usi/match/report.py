@@ -42,12 +42,12 @@ def game_line(game: GameResult, done: int, total: int) -> str:
 
 
 def results_table(match: Match) -> Table:
-    """The pairings: results from the view of the first, Elo with its 95 % interval, LOS, pairs."""
+    """The pairings: results from the view of the first, Elo with its 95 % interval, LOS, pairs by their points."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    table.add_column("pairing")
+    table.add_column("pairing", overflow="ellipsis", no_wrap=True)
     for name in ("games", "+", "=", "-", "score", "Elo", "LOS"):
-        table.add_column(name, justify="right")
-    table.add_column("pairs 0, 1/2, 1, 3/2, 2", justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("pairs 0 .. 2", justify="right", no_wrap=True)
     for (first, second), tally in match.tallies().items():
         value = estimate(tally)
         table.add_row(
@@ -128,11 +128,20 @@ def final_report(match: Match) -> RenderableType:
     for name, counter in faults(games).items():
         what = ", ".join(f"{reason} {count}" for reason, count in counter.items())
         parts.append(Text(f"{name} at fault: {what}", style="bold red"))
+    return Group(*parts, *_sprt_line(match))
+
+
+def live_report(match: Match, progress: Progress) -> RenderableType:
+    """What is shown while the games run."""
+    return Group(results_table(match), *_sprt_line(match), progress)
+
+
+def _sprt_line(match: Match) -> list[Text]:
     sprt = match.plan.settings.sprt
-    if sprt is not None:
-        tally = next(iter(match.tallies().values()), Tally())
-        parts.append(Text(sprt_text(sprt, tally, match.verdict), style="bold"))
-    return Group(*parts)
+    if sprt is None:
+        return []
+    tally = next(iter(match.tallies().values()), Tally())
+    return [Text(sprt_text(sprt, tally, match.verdict), style="bold")]
 
 
 def summary(match: Match) -> dict[str, Any]:
