@@ -3,14 +3,17 @@
     python scripts/make_openings.py shogi --count 500 --out usi/match/sets/shogi.usi
     python scripts/make_openings.py shogi --candidates book.usi --out balanced.usi
 
-Candidates are random openings (good moves likelier) or the lines of a file. One is kept if the side to move is not in
-check, the position is new, and several searches, of the position and of those after each best move, all see at most
-so many centipawns. The first lines of the file say how it was made; the same command goes on with a file that was cut.
+Candidates are the lines of a file, or walks from the start: at every ply a short search names its best lines, and one
+of them is drawn, the better ones likelier. One is kept if the side to move is not in check, the position is new, and
+several searches, of the position and of those after each best move, all see at most so many centipawns.
+The first lines of the file say how it was made; the same command goes on with a file that was cut.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +25,13 @@ from engine import Board  # noqa: E402
 from engine.rules.variants import VARIANTS  # noqa: E402
 from engine.search.engine import Engine  # noqa: E402
 from engine.search.limits import Limits  # noqa: E402
-from engine.search.selfplay import SelfPlayer  # noqa: E402
 from usi.match.schedule import Opening, read_openings  # noqa: E402
-from usi.selfplay.settings import SelfplaySettings  # noqa: E402
 
-LENGTHS = {"shogi": (8, 20), "judkins": (4, 12), "minishogi": (3, 10)}
+LENGTHS = {"shogi": (6, 20), "judkins": (4, 14), "minishogi": (3, 10)}
+LINES = 8  # among which a walk draws
+FREE_PLIES = 3  # at the start, where it may take moves that are so many times ...
+FREEDOM = 3  # ... further behind the best
+TIPPED = 300  # centipawns at which a walk is given up
 
 
 def candidates(arguments: argparse.Namespace) -> Iterator[Opening]:
@@ -34,25 +39,38 @@ def candidates(arguments: argparse.Namespace) -> Iterator[Opening]:
     if arguments.candidates:
         yield from read_openings(arguments.candidates)
         return
+    engine = Engine(arguments.variant, 1, 64)
+    if arguments.net:
+        engine.set_option("eval_file", arguments.net)
+    engine.set_option("multipv", LINES)
     low, high = LENGTHS[arguments.variant]
-    settings = SelfplaySettings(
-        variant=arguments.variant,
-        nodes=1000,
-        net=arguments.net,
-        opening_low=low if arguments.low is None else arguments.low,
-        opening_high=high if arguments.high is None else arguments.high,
-        opening_uniform=0,
-        temperature=arguments.temperature,
-        balance=3 * arguments.within,
-        balance_nodes=5000,
-    )
-    player = SelfPlayer(settings)
+    low = low if arguments.low is None else arguments.low
+    high = high if arguments.high is None else arguments.high
     number = 0
     while True:
-        moves = player.opening_moves(arguments.seed, number)
+        draw = random.Random(f"{arguments.seed} {number}")
         number += 1
+        engine.new_game()  # a walk depends on its number alone, so that a cut file can be gone on with
+        moves = walk(engine, draw, draw.randint(low, high), arguments)
         if moves:
             yield Opening(None, tuple(moves))
+
+
+def walk(engine: Engine, draw: random.Random, plies: int, arguments: argparse.Namespace) -> list[str]:
+    """Moves from the start, each drawn among the lines of a short search; empty if the game ends or tips over."""
+    moves: list[str] = []
+    for ply in range(plies):
+        wider = FREEDOM if ply < FREE_PLIES else 1  # or nearly all would begin with the engine's favourite move
+        engine.set_position(None, moves)
+        result = engine.search(Limits(nodes=arguments.walk_nodes))
+        lines = [line for line in result.lines if line.score_cp is not None and line.pv]
+        best = max((line.score_cp or 0 for line in lines), default=TIPPED)
+        if abs(best) >= TIPPED:
+            return []
+        lines = [line for line in lines if (line.score_cp or 0) >= best - wider * arguments.margin]
+        weights = [math.exp(((line.score_cp or 0) - best) / (wider * arguments.temperature)) for line in lines]
+        moves.append(draw.choices(lines, weights)[0].pv[0])
+    return moves
 
 
 class Filter:
@@ -101,10 +119,12 @@ def main() -> int:
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--candidates", type=Path, help="file of openings to filter, in place of random ones")
-    parser.add_argument("--low", type=int, help="random plies, at least")
-    parser.add_argument("--high", type=int, help="random plies, at most")
-    parser.add_argument("--temperature", type=int, default=50, help="centipawns; lower: better moves only")
-    parser.add_argument("--nodes", type=int, default=200_000, help="of each search")
+    parser.add_argument("--low", type=int, help="plies of a walk, at least")
+    parser.add_argument("--high", type=int, help="plies of a walk, at most")
+    parser.add_argument("--margin", type=int, default=60, help="centipawns that a drawn move may be behind the best")
+    parser.add_argument("--temperature", type=int, default=30, help="centipawns; lower: better moves likelier")
+    parser.add_argument("--walk-nodes", type=int, default=5000, help="of each search of a walk")
+    parser.add_argument("--nodes", type=int, default=100_000, help="of each search that judges")
     parser.add_argument("--searches", type=int, default=3, help="of an opening, one ply after another")
     parser.add_argument("--within", type=int, default=60, help="centipawns that they may see for either side")
     parser.add_argument("--seed", type=int, default=1)

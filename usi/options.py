@@ -16,6 +16,8 @@ VARIANT_NAMES = ("shogi", "judkins", "minishogi")
 IMPASSE_RULE_NAMES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
 NEVER_RESIGN = 99999
 UNLIMITED_NODES = 10**15
+NO_BOOK, SHIPPED_BOOK = "no_book", "shipped"
+"""Values of BookFile that are no file."""
 
 Value = int | bool | str
 
@@ -96,6 +98,23 @@ OPTIONS = (
     ),
     Option("EvalFile", "filename", "", setting="eval_file", why="a network file; goes before EvalDir"),
     spin("FV_SCALE", 0, 0, 128, "fv_scale", "divisor of the network's output; 0 = what suits the kind of network"),
+    check("USI_OwnBook", True, "", "play from the book that BookFile names, if it names one"),
+    Option("BookFile", "filename", NO_BOOK, why="no_book, shipped (the one in the package) or a YaneuraOu .db file"),
+    Option("BookDir", "string", "", why="folder of a BookFile that is given without one"),
+    spin(
+        "BookMoves", 16, 0, 10000, "", "moves of a game for which the book is asked; later positions are rarely in one"
+    ),
+    spin("BookIgnoreRate", 0, 0, 100, "", "percent of moves that are thought about in spite of the book"),
+    spin("BookEvalDiff", 30, 0, 99999, "", "centipawns that a move may be behind the book's best; 0 = only the best"),
+    spin("BookEvalBlackLimit", 0, -99999, 99999, "", "score that black wants of a book move at least"),
+    spin("BookEvalWhiteLimit", -140, -99999, 99999, "", "the same for white, who begins a little behind"),
+    spin("BookDepthLimit", 0, 0, 99999, "", "depth that the book's best move needs; 0 = any, as many books name none"),
+    check("NarrowBook", False, "", "leave out moves that were played in less than a tenth of the games"),
+    check("ConsiderBookMoveCount", False, "", "play moves as often as the book's games did, not all alike"),
+    spin("BookPvMoves", 8, 1, 246, "", "moves of the book's line to show"),
+    check("BookOnTheFly", False, "", "leave a big sorted book on disk and search it there"),
+    check("IgnoreBookPly", True, "", "a position is the same at whatever move it is reached"),
+    check("FlippedBook", True, "", "look for the position with colours swapped too"),
     Option("Clear_Hash", "button", why="forget what earlier searches found"),
 )
 

@@ -76,6 +76,18 @@ class RunningSearch:
         elif hit is not None:
             engine.ponderhit(hit[0] and limits_for(hit[0], options))
 
+    @property
+    def limits(self) -> Limits:
+        """What `go` asked for."""
+        return self._limits
+
+    def answer(self, infos: list[Info], result: Result, options: OptionValues) -> None:
+        """Finish without a search, by what is known already. A pondering one still waits for its terminator."""
+        self._configure(options)
+        for info in infos:
+            self.report(info)
+        self.finish(result)
+
     def _configure(self, options: OptionValues) -> None:
         study = bool(options["ConsiderationMode"])
         analysis = study or self._limits.infinite

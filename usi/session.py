@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from engine.search.limits import Limits, Result
 from usi import __version__
+from usi.book.player import BookPlayer
 from usi.options import OPTIONS, OptionError, OptionValues
 from usi.output import Writer
 from usi.protocol import (
@@ -98,6 +99,7 @@ class Session:
         # below: only touched by the worker
         self._options = OptionValues()
         self._engine: EngineFace | None = None
+        self._book = BookPlayer()
         self._applied: dict[str, int | bool | str] = {}
         self._running: RunningSearch | None = None
         self._clear_wanted = False
@@ -250,19 +252,34 @@ class Session:
             if self._position_error is not None:
                 search.finish(Result(bestmove="resign", checkmate="timeout"))
                 return
+            if self._from_book(search):
+                return
             self._used = True
             search.start(engine, self._options)
         except Exception as error:
             search.fail(describe(error))
 
+    def _from_book(self, search: RunningSearch) -> bool:
+        """Answer with a book move; False if the engine has to think."""
+        try:
+            answer = self._book.answer(self._position, search.limits, self._options)
+        except Exception as error:  # a book is never worth a game
+            self._say(f"error book: {describe(error)}")
+            return False
+        if answer is not None:
+            search.answer(answer.infos, answer.result, self._options)
+        return answer is not None
+
     def _prepare(self) -> EngineFace:
         """Bring the engine to what the options say; builds it at the first call. The search must be idle."""
-        if self._engine is not None and not self._clear_wanted and not self._changed_settings():
+        prepared = not self._clear_wanted and not self._changed_settings() and self._book.is_current(self._options)
+        if self._engine is not None and prepared:
             return self._engine
         with self._keep_alive():
             if self._engine is None:
                 self._build()
             self._apply_options()
+            self._say(*self._book.load(self._options))
             self._clear()
         assert self._engine is not None
         return self._engine
