@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.rules.codes import square_name
 from engine.rules.moves import MoveError
 from engine.rules.sfen import SfenError
 from engine.rules.variants import get_variant
-from usi.records.ends import ILLEGAL
+from usi.records.ends import FOULS, ILLEGAL_MOVE
 from usi.records.game import Game, Node, RecordError
 
 if TYPE_CHECKING:
@@ -46,6 +47,28 @@ class Builder:
         """True behind the end of a line."""
         return self.node.end is not None
 
+    @property
+    def side(self) -> int:
+        """Side to move, after an illegal move too."""
+        return self.board.turn ^ self.refused
+
+    @property
+    def refused(self) -> bool:
+        """True behind an illegal move, until an end by illegal move excuses it."""
+        return self._refused is not None
+
+    @property
+    def last_target(self) -> str | None:
+        """Square of the move before, such as "7f"; None at the start."""
+        return square_name(self.board.move_stack[-1].to_square) if self.board.move_stack else None
+
+    def piece_at(self, square: str) -> str | None:
+        """Letters of the piece on a square; None if it is empty or there is no such square."""
+        try:
+            return self.board.piece_at(square)
+        except MoveError:
+            return None
+
     def play(self, usi: str, line: int | None, text: str | None = None) -> Node:
         """Play a move given as USI text. `text` is what the file says.
 
@@ -75,8 +98,10 @@ class Builder:
     def end(self, word: str, line: int | None) -> Node:
         """The line of play ends. Raises RecordError if it has ended before."""
         ending = Node(end=word)
-        if self._refused is not None and word in ILLEGAL:
-            ending.illegal, ending.seconds, ending.comments = self.node.move, self.node.seconds, self.node.comments
+        foul = FOULS[self.board.turn]
+        if self._refused is not None and word in (ILLEGAL_MOVE, foul):
+            ending.end, ending.illegal = foul, self.node.move
+            ending.seconds, ending.comments = self.node.seconds, self.node.comments
             self._refused = None
             self.node = self._path[-1]
         self._go_on(line)

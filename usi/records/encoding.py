@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from usi.records.game import RecordError
 
@@ -63,3 +64,8 @@ def encode(text: str, encoding: str) -> bytes:
         letter = text[error.start]
         line = text.count("\n", 0, error.start) + 1
         raise RecordError(f"{TITLES[codec]} has no {letter!r} (line {line} of the output); UTF-8 has") from None
+
+
+def numbered_lines(text: str) -> list[tuple[int, str]]:
+    """The lines of a text with their numbers, from 1. Only real line ends count, not those of Unicode."""
+    return list(enumerate(re.split(r"\r\n|\r|\n", text), 1))

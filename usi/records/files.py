@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from usi.records.encoding import decode, encode
 from usi.records.game import Game, RecordError
 from usi.records.usi_lines import LINE
 
 Reader = Callable[[str, str | None], list[Game]]
-Writer = Callable[..., str]
+Writer = Callable[[list[Game], str], str]
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,7 @@ class Format:
 
     name: str
     module: str
-    endings: tuple[str, ...]  # of file names
-    encoding: str = "utf-8"  # of files with the first ending
+    endings: dict[str, str]  # of file names -> encoding that files of that name have by custom
     several: bool = False  # a file may hold several games
     writer: str = "write"
 
@@ -35,30 +36,52 @@ class Format:
         if len(games) != 1 and not self.several:
             raise RecordError(f"a {self.name} file holds one game, not {len(games)}")
         writer: Writer = getattr(importlib.import_module(self.module), self.writer)
-        return writer(list(games))
+        return writer(list(games), encoding)
 
 
 FORMATS = {
     each.name: each
     for each in (
-        Format("usi", "usi.records.usi_lines", (".usi",), several=True, writer="write_usi"),
-        Format("sfen", "usi.records.usi_lines", (".sfen",), several=True, writer="write_sfen"),
+        Format("kif", "usi.records.kif", {".kif": "cp932", ".kifu": "utf-8"}),
+        Format("ki2", "usi.records.ki2", {".ki2": "cp932", ".ki2u": "utf-8"}),
+        Format("csa", "usi.records.csa", {".csa": "utf-8"}, several=True),
+        Format("jkf", "usi.records.jkf", {".jkf": "utf-8", ".json": "utf-8"}),
+        Format("usi", "usi.records.usi_lines", {".usi": "utf-8"}, several=True, writer="write_usi"),
+        Format("sfen", "usi.records.usi_lines", {".sfen": "utf-8"}, several=True, writer="write_sfen"),
     )
+}
+
+
+_SIGNS = {  # the first that is found anywhere in a text tells its format; head lines only come last
+    "usi": re.compile(f"^{LINE.pattern}", re.MULTILINE),
+    "csa": re.compile(r"^(?:V[123]|PI|P1|N[+-]|[+-]\d{4}[A-Z]{2}|%[A-Z]{4})", re.MULTILINE),
+    "kif": re.compile(r"^\s*手数\s*-|^\s*[0-9０-９]+\s+(?:[1-9１-９][1-9一二三四五六七八九]|同)", re.MULTILINE),
+    "ki2": re.compile(r"^\s*[▲△▼▽☗☖]", re.MULTILINE),
+    " kif": re.compile(r"^(?:手合割|先手|後手|下手|上手|開始日時|棋戦)\s*[：:]|^\s*[|｜][ vV・]", re.MULTILINE),
 }
 
 
 def format_of(name: str) -> str | None:
     """The format that a file's ending names, None if it names none."""
-    lower = name.lower()
-    for each in FORMATS.values():
-        if lower.endswith(each.endings):
-            return each.name
-    return None
+    ending = _ending(name)
+    return next((each.name for each in FORMATS.values() if ending in each.endings), None)
 
 
-def _guess(text: str) -> str | None:
+def encoding_of(name: str) -> str:
+    """The encoding that files of such a name have by custom: Shift_JIS for .kif and .ki2, UTF-8 for all others."""
+    ending = _ending(name)
+    return next((each.endings[ending] for each in FORMATS.values() if ending in each.endings), "utf-8")
+
+
+def _ending(name: str) -> str:
+    return PurePath(name).suffix.lower()
+
+
+def guess_format(text: str) -> str | None:
     """The format that a text looks like, None if it looks like none."""
-    return "usi" if any(LINE.match(line) for line in text.splitlines()) else None
+    if text.lstrip()[:1] in ("{", "["):
+        return "jkf"
+    return next((name.strip() for name, sign in _SIGNS.items() if sign.search(text)), None)
 
 
 def read_games(data: bytes, name: str = "", format: str | None = None, variant: str | None = None) -> list[Game]:
@@ -69,7 +92,7 @@ def read_games(data: bytes, name: str = "", format: str | None = None, variant: 
     text = decode(data)
     if not text.strip():
         raise RecordError("the file is empty")
-    known = format or _guess(text) or format_of(name)
+    known = format or guess_format(text) or format_of(name)
     if known is None:
         raise RecordError("this is no game record in a known format")
     games = _format(known).read(text, variant)

@@ -41,6 +41,13 @@ class Node:
         self.children.append(child)
         return child
 
+    def note(self, text: str) -> None:
+        """Add a comment of a format that has no bookmarks: there a bookmark is a comment that begins with &."""
+        if text.startswith("&") and self.bookmark is None:
+            self.bookmark = text[1:]
+        else:
+            self.comments.append(text)
+
 
 @dataclass(eq=False)
 class Game:
@@ -101,3 +108,26 @@ def line_of(node: Node) -> tuple[list[Node], Node | None]:
             return moves, node
         moves.append(node)
     return moves, None
+
+
+def lines_of_play(root: Node) -> Iterator[tuple[int, list[tuple[Node, bool]]]]:
+    """All lines of a game in the order in which KIF and KI2 files have them.
+
+    Each comes with the number of moves before it and its nodes, an end among them; the flag says that variations to
+    this node follow later. First the main line, then, from its last move to its first, each variation with its own.
+    So every line branches off the one before it, or off a line which that one branches off no earlier.
+    """
+    waiting = [(root, 0, 0)] if root.children else []
+    while waiting:
+        parent, index, ply = waiting.pop()
+        line, below = [], [(parent, index, ply)]
+        while parent.children:
+            node = parent.children[index]
+            line.append((node, index + 1 < len(parent.children)))
+            parent, index = node, 0
+            if parent.children:
+                below.append((parent, 0, ply + len(line)))
+        yield ply, line
+        for fork, taken, at in below:
+            if taken == 0:
+                waiting += [(fork, other, at) for other in range(len(fork.children) - 1, 0, -1)]

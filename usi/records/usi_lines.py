@@ -9,6 +9,7 @@ import re
 
 from engine.rules.variants import VARIANTS, get_variant
 from usi.records.builder import Builder
+from usi.records.encoding import numbered_lines
 from usi.records.ends import DECLARATION, RESIGNATION
 from usi.records.game import Game, RecordError
 
@@ -22,7 +23,7 @@ def read(text: str, variant: str | None = None) -> list[Game]:
     Without a variant, that of a start position is told from its number of ranks.
     """
     games = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered_lines(text):
         if line.strip() and not line.lstrip().startswith("#"):
             games.append(_read_line(line, number, variant))
     return games
@@ -59,12 +60,12 @@ def variant_of(board: str, line: int | None) -> str:
     raise RecordError(f"no variant has {ranks} ranks: {board!r}", line)
 
 
-def write_usi(games: list[Game]) -> str:
+def write_usi(games: list[Game], encoding: str = "utf-8") -> str:
     """One `position` line a game."""
     return "".join(f"position {_start(game)}{_moves(game)}\n" for game in games)
 
 
-def write_sfen(games: list[Game]) -> str:
+def write_sfen(games: list[Game], encoding: str = "utf-8") -> str:
     """One `sfen` line a game, the start always spelt out."""
     return "".join(f"sfen {game.start}{_moves(game)}\n" for game in games)
 
