@@ -252,6 +252,13 @@ def test_mates_are_found_with_their_length_and_a_complete_line(engine: Engine, r
     assert result.mate == plies or (result.mate < plies and not only_checks(sfen, line))
 
 
+@pytest.mark.parametrize("sfen", rows("many_exchanges.tsv"))
+def test_exchanges_behind_every_capture_do_not_swamp_the_first_iteration(engine: Engine, sfen: str) -> None:
+    """In these positions of won games quiescence once looked at up to seven million nodes."""
+    _, infos = run(engine, sfen, Limits(depth=1))
+    assert infos[-1].nodes < 10_000
+
+
 @pytest.mark.parametrize("sfen", rows("no_mates.tsv"))
 def test_no_mate_by_checks_is_claimed_where_there_is_none(engine: Engine, sfen: str) -> None:
     result, _ = run(engine, sfen, Limits(nodes=200_000))

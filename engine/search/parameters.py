@@ -90,6 +90,8 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     # quiescence
     _p("delta_margin", 180, 50, 500, 25, "quiescence: cp a capture may fall short of alpha"),
     _p("quiescence_see", -60, -300, 50, 25, "quiescence: cp an exchange may lose"),
+    _p("quiescence_tries", 2, 1, 10, 1, "quiescence: captures tried away from the last move's square"),
+    _p("quiescence_recaptures", -4, -12, -2, 1, "quiescence: from this depth down only captures on the last square"),
     _p("quiescence_mate_depth", -6, -10, 0, 2, "quiescence: least depth (0 = first ply) that looks for a mate in one"),
     # rules
     _p("perpetual_value", 14000, 3000, 15000, 500, "cp of winning by the other side's perpetual check"),

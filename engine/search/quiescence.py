@@ -19,7 +19,7 @@ from engine.native.intrinsics import (
 from engine.native.jit import address_kernel, inline
 from engine.rules.checks import mate_in_one
 from engine.rules.endings import NONE, SUPERIOR
-from engine.rules.layout import position_type, shared_type, tables_type
+from engine.rules.layout import TO_MASK, position_type, shared_type, tables_type
 from engine.rules.movegen import gives_check, is_legal
 from engine.rules.position import in_check, make_move, position_key, unmake_move
 from engine.search.hash_table import (
@@ -229,6 +229,7 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
     move_count = int64(0)
     quiet_evasions = int64(0)
     entered_alpha = alpha
+    last_square = np.int64(stack_at(W, ply - 1).move) & TO_MASK
     while True:
         m = call_picker(W.next_move, position, tables, worker, index, ply, flags)
         if m == 0:
@@ -238,7 +239,15 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         tactical = is_tactical(P, m)
         if best > -MATE_IN_MAX:
             if not checked:
-                if switches & USE_DELTA and tactical and not gives_check(P, T, int32(m)):
+                # An exchange goes on where it began; elsewhere a few tries are enough, and none far from the horizon.
+                # Without these two limits large hands and many checks make trees of millions of nodes.
+                elsewhere = m & TO_MASK != last_square
+                if elsewhere and depth <= parameters.quiescence_recaptures:
+                    continue
+                quiet = not gives_check(P, T, int32(m))
+                if elsewhere and quiet and tactical and move_count > parameters.quiescence_tries:
+                    continue
+                if switches & USE_DELTA and tactical and quiet:
                     reach = futility_base + W.exchange[np.uint64(captured_type(P, m))]
                     if m & (1 << 14):
                         reach += 400
