@@ -11,12 +11,14 @@ import pytest
 
 from usi.commands.match import play, settings_from
 from usi.match.config import Control, EngineSpec, MatchError, MatchSettings
+from usi.match.records import record_of, write_records
 from usi.match.referee import Clock, Game, Player, Table, score_of
 from usi.match.report import elo_text, final_report, game_line, summary
 from usi.match.runner import Match, Plan, ThreadBackend, check_openings
 from usi.match.schedule import Opening, Task
 from usi.match.statistics import Estimate, Sprt
 from usi.match.store import GameResult, Store
+from usi.records.files import read_games, write_games
 
 FAKE = str(Path(__file__).with_name("fake_usi_engine.py"))
 SHUFFLE = "5i5h 5a5b 5h5i 5b5a " * 3  # the start position stands on the board for the fourth time at the end
@@ -274,6 +276,59 @@ def test_broken_engine_ends_the_match_with_its_error(tmp_path):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("table")]
 
 
+def test_games_are_kept_as_kif_and_csa_too_also_those_of_a_killed_run(tmp_path):
+    settings = settings_for(spec("A", "7g7f x 2g2f", "--score", "40"), spec("B", "x 3c3d"), games=2)
+    opening = Opening(None, ("7g7f", "3c3d"))
+    match = match_of(tmp_path, settings, [opening])
+    match.run(lambda game: None)
+    game = match.store.results[0]
+    assert (game.winner, game.moves) == ("black", ["2g2f"])
+    for ending in ("kifu", "csa"):
+        path = tmp_path / "games" / f"00000.{ending}"
+        (record,) = read_games(path.read_bytes(), path.name)
+        assert (record.moves(), record.players(), record.end) == (["7g7f", "3c3d", "2g2f"], ("A", "B"), "TORYO")
+        path.unlink()
+    match_of(tmp_path, settings, [opening]).run(lambda game: None)
+    assert sorted(path.name for path in (tmp_path / "games").iterdir()) == [
+        f"0000{number}.{ending}" for number in range(2) for ending in ("csa", "kifu")
+    ]
+    assert match.notes == []
+
+
+@pytest.mark.parametrize(
+    ("winner", "reason", "end"),
+    [
+        ("white", "resignation", "TORYO"),
+        ("white", "checkmate", "TSUMI"),
+        ("white", "time", "TIME_UP"),
+        ("white", "illegal move", "ILLEGAL_MOVE"),
+        ("white", "wrong declaration", "ILLEGAL_MOVE"),
+        ("black", "declaration", "KACHI"),
+        ("black", "perpetual check", "-ILLEGAL_ACTION"),
+        ("white", "perpetual check", "+ILLEGAL_ACTION"),
+        ("draw", "fourfold repetition", "SENNICHITE"),
+        ("draw", "move limit", "MAX_MOVES"),
+        ("white", "crash", "CHUDAN"),
+        ("black", "adjudication", "CHUDAN"),
+    ],
+)
+def test_a_record_says_how_the_game_ended(winner, reason, end):
+    game = GameResult(0, "A", "B", "startpos moves 7g7f", ["3c3d"], winner, reason, "why", [-30], [1500], None, "")
+    record = record_of(game, "shogi")  # black to move
+    assert record.end == end
+    assert reason in record.end_node.comments[0] and "why" in record.end_node.comments[0]
+    assert record.main_line()[1].comments == ["* 30"]
+    assert [node.seconds for node in record.main_line()] == [None, 1.5]
+    for name in ("kif", "csa"):
+        assert read_games(write_games([record], name))[0].moves() == ["7g7f", "3c3d"]
+
+
+def test_small_boards_have_kif_only(tmp_path):
+    game = GameResult(7, "A", "B", "startpos", ["5d5c"], "white", "resignation")
+    assert write_records(game, "minishogi", tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["00007.kifu"]
+
+
 def test_log_of_a_fault_is_kept_and_counted(tmp_path):
     settings = settings_for(spec("A", "7g7e"), spec("B", "7g7f"), games=2)
     match = match_of(tmp_path, settings)
@@ -330,7 +385,9 @@ def test_command_line_plays_and_writes_a_summary(tmp_path, capsys):
     assert play(match, Console()) == 0
     report = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert report["games"] == report["planned"] == 4
-    assert "resignation" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "A byoyomi 1 s, B 10 nodes" in " ".join(out.split())
+    assert "resignation" in out
 
 
 def test_scores_of_mates_count_as_large():

@@ -25,7 +25,9 @@ match's: time, byoyomi, nodes, depth. A TOML file holds the same: the long optio
 [[engine]] whose options are a table `options`. What stands on the command line overrides the file.
 
 The match is kept in the --out folder as it goes: the same command resumes it after a kill and plays only the games
-that are missing; with a larger --games it goes on.
+that are missing; with a larger --games it goes on. The folder holds summary.json, the games (games.usi, and each as
+KIF and CSA under games/) and under logs/ every line of games that ended by a crash, a hang, a lost clock or an
+illegal move.
 """
 
 
@@ -107,8 +109,12 @@ NOT_SETTINGS = ("file", "out", "scheduler", "run")
 def play(match: Match, console: Console) -> int:
     """Run the match with a live display, and report."""
     done = len(match.store.results)
-    control = match.plan.settings.control
-    console.print(f"{' - '.join(match.names)}: {match.plan.total} games, {control}, results in {match.store.folder}")
+    console.print(
+        f"{' - '.join(match.names)}: {match.plan.total} games, {controls_text(match.plan.settings)}, "
+        f"results in {match.store.folder}",
+        highlight=False,
+        markup=False,
+    )
     if done:
         console.print(f"resuming: {done} games are finished already")
     try:
@@ -120,7 +126,17 @@ def play(match: Match, console: Console) -> int:
     finally:
         write_summary(match, match.store.folder / "summary.json")
     console.print(final_report(match))
+    for note in match.notes:
+        console.print(f"not written: {note}", markup=False)
     return 0 if complete else 1
+
+
+def controls_text(settings: MatchSettings) -> str:
+    """How long the engines may think, one by one where they differ."""
+    controls = {engine.name: str(settings.control_of(engine)) for engine in settings.engines}
+    if len(set(controls.values())) == 1:
+        return next(iter(controls.values()))
+    return ", ".join(f"{name} {control}" for name, control in controls.items())
 
 
 def _run_live(match: Match, console: Console) -> None:
