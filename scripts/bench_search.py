@@ -2,9 +2,11 @@
 
     python scripts/bench_search.py                    nodes per CPU second, ns per call of the parts of a node
     python scripts/bench_search.py --threads 2        also nodes per second with two threads against one
+    python scripts/bench_search.py --stops 200        only how long a search takes to answer `stop`
 
 CPU seconds are counted, not seconds, so that a busy machine disturbs less. Scaling is printed beside that of a loop of
-pure arithmetic run by as many threads, which tells what the machine could give at that moment.
+pure arithmetic run by as many threads, which tells what the machine could give at that moment; answers to `stop` beside
+those of threads that run the same arithmetic in short pieces until they are told to end.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ jit: Any = numba.njit(error_model="numpy", nogil=True)
 
 BENCH_DEPTH = 11
 CONTROL_STEPS = 1 << 26
+SHORT_STEPS = 1 << 16  # some 0.1 ms: how often the control of `--stops` looks whether it should end
 
 
 @jit
@@ -194,18 +197,71 @@ def time_threads(engine: Engine, count: int, seconds: float) -> None:
     )
 
 
+def stop_search(engine: Engine, pause: float) -> float:
+    """Milliseconds from `stop` to the answer of a search that ran for a while."""
+    done = threading.Event()
+    engine.go(Limits(infinite=True), None, lambda result: done.set())
+    time.sleep(pause)
+    started = time.perf_counter()
+    engine.stop()
+    done.wait()
+    return (time.perf_counter() - started) * 1000
+
+
+def stop_control(count: int, pause: float) -> float:
+    """Milliseconds until as many threads that do nothing but arithmetic have ended, told in the same way."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            arithmetic(SHORT_STEPS)
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    time.sleep(pause)
+    started = time.perf_counter()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return (time.perf_counter() - started) * 1000
+
+
+def time_stops(engine: Engine, count: int, times: int) -> None:
+    """Print how fast searches with `count` threads answer `stop`, and how fast the control does."""
+    engine.set_option("threads", count)
+    chooser = np.random.default_rng(1)
+    arithmetic(1)
+    searches, controls = [], []
+    places = positions()
+    for number in range(times):
+        engine.set_position(places[number % len(places)], [])
+        pause = float(chooser.uniform(0.001, 0.1))
+        searches.append(stop_search(engine, pause))
+        controls.append(stop_control(count, pause))
+    for name, values in (("stop to answer", searches), ("arithmetic", controls)):
+        median, most, worst = np.quantile(values, (0.5, 0.95, 1.0))
+        print(
+            f"{name}, {count} thread(s), {times} times: median {median:.2f} ms, 95 % {most:.2f} ms, worst {worst:.2f} ms"
+        )
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--depth", type=int, default=BENCH_DEPTH)
     parser.add_argument("--rounds", type=int, default=2000, help="repetitions of each part on each position")
     parser.add_argument("--threads", type=int, default=0, help="also measure this many threads against one")
+    parser.add_argument("--stops", type=int, default=0, help="measure only the answers to so many stops")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each search with threads")
     parser.add_argument("--eval-file", default="handcrafted", help="a network (default: handcrafted)")
     arguments = parser.parse_args()
     engine = Engine(hash_mb=64)
     engine.set_option("eval_file", arguments.eval_file)
     print(f"evaluation: {engine.evaluation.description}")
+    if arguments.stops:
+        time_stops(engine, max(1, arguments.threads), arguments.stops)
+        return
     time_search(engine, arguments.depth)
     time_parts(engine, arguments.rounds)
     if arguments.threads > 1:

@@ -330,9 +330,11 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
     beta_is_plain = abs(beta) < MATE_IN_MAX
 
     if not pv_node and not checked:
-        # Step 8. Razoring: so far below alpha that only captures could help; believe them.
+        # Step 8. Razoring: so far below alpha that only captures could help; believe them. Not within a singular
+        # search: quiescence would take over the move picker that the loop around that search still needs.
         if (
             switches & RAZORING
+            and excluded == 0
             and alpha < MATE_IN_MAX
             and evaluation < alpha - parameters.razor_base - parameters.razor_slope * depth * depth
         ):
