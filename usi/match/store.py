@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from usi.match.config import MatchError
+from usi.match.games import write_records
 from usi.match.statistics import Tally
 
 POINTS_OF_BLACK = {"black": 1.0, "draw": 0.5, "white": 0.0}
@@ -53,8 +54,10 @@ class Store:
             self._load(identity)
         else:
             self._append({"match": identity})
+        self._variant = str(identity.get("variant", "shogi"))
         self._games = folder / "games.usi"
         self._games.write_text("".join(f"{game.position}\n" for game in self.results.values()), encoding="utf-8")
+        write_records(folder / "games", self.results.values(), self._variant, again=False)
 
     def add(self, game: GameResult) -> None:
         """Keep a finished game; it is on disk when this returns."""
@@ -62,6 +65,7 @@ class Store:
         self._append(asdict(game))
         with self._games.open("a", encoding="utf-8") as file:
             file.write(f"{game.position}\n")
+        write_records(self.folder / "games", [game], self._variant)
 
     def _load(self, identity: dict[str, Any]) -> None:
         """Read what an earlier run left; a last line that was cut by a kill is dropped."""

@@ -103,7 +103,11 @@ class Reader:
     def _read_remark(self, line: str) -> None:
         header = None if self.builder or self.setup.line else _HEADER_REMARK.fullmatch(line)
         if line.startswith("'*"):
-            (self.root if self.builder is None else self.builder.node).note(line[2:])
+            node = self.root if self.builder is None else self.builder.node
+            if node.end == ends.INTERRUPTED and line[2:] in ends.FREE and not node.comments:
+                node.end = line[2:]  # as `write` says it
+            else:
+                node.note(line[2:])
         elif header:
             self.headers[header[1]] = header[2]
         elif not _TITLE.match(line):
@@ -147,6 +151,8 @@ class Reader:
 
     def _read_move(self, text: str, number: int, builder: Builder) -> None:
         if text.startswith("%"):
+            if text[1:] not in ENDS:
+                raise RecordError(f"unknown end {text[:40]!r}", number)
             builder.end(text[1:], number)
             return
         match = _MOVE.fullmatch(text)

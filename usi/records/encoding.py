@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import re
+from collections.abc import Iterator
 
 from usi.records.game import RecordError
 
@@ -22,13 +22,20 @@ def codec_of(name: str) -> str:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file, its byte order mark left out. Raises RecordError with the line of the first bad byte."""
+    """The text of a file without a byte order mark, all line ends as \\n.
+
+    Raises RecordError with the line of the first bad byte.
+    """
+    return _decode(data).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decode(data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _strict(data, "utf-16")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        unicode_error = error
+        line = data.count(b"\n", 0, error.start) + 1
     found = []
     for encoding in ("cp932", "euc_jp"):
         try:
@@ -36,7 +43,6 @@ def decode(data: bytes) -> str:
         except UnicodeDecodeError:
             continue
     if not found:
-        line = data.count(b"\n", 0, unicode_error.start) + 1
         raise RecordError("the bytes are neither UTF-8 nor Shift_JIS nor EUC-JP", line)
     return min(found, key=_strangeness)
 
@@ -66,6 +72,6 @@ def encode(text: str, encoding: str) -> bytes:
         raise RecordError(f"{TITLES[codec]} has no {letter!r} (line {line} of the output); UTF-8 has") from None
 
 
-def numbered_lines(text: str) -> list[tuple[int, str]]:
-    """The lines of a text with their numbers, from 1. Only real line ends count, not those of Unicode."""
-    return list(enumerate(re.split(r"\r\n|\r|\n", text), 1))
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a decoded text with their numbers, from 1. Only real line ends count, not those of Unicode."""
+    return enumerate(text.split("\n"), 1)

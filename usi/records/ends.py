@@ -44,7 +44,10 @@ _ALIASES = {
     "引分け": DRAW,
 }
 _MEANINGS = {**{text: word for word, text in WORDS.items()}, **_ALIASES}
-_FREE = ("封じ手", "不戦敗", "不戦勝", "パス")  # known to GUIs, but CSA has no word: kept as they are
+FREE = ("封じ手", "不戦敗", "不戦勝")  # known to GUIs, but CSA has no words for them: they stand for themselves
+
+
+KNOWN = frozenset((*WORDS, *FOULS, *FREE))
 
 
 def winner(end: str | None, side: int) -> int | None:
@@ -69,7 +72,7 @@ def from_kif(text: str, side: int) -> str | None:
     """The end that a Japanese word means, None if it is no end."""
     if text == FOUL_WIN:
         return FOULS[1 - side]
-    return _MEANINGS.get(text, text if text in _FREE else None)
+    return _MEANINGS.get(text, text if text in FREE else None)
 
 
 # the sentence at the end: まで85手で先手の勝ち
@@ -95,7 +98,7 @@ def sentence(end: str, plies: int, side: int, names: tuple[str, str]) -> str:
 
 
 def parse_sentence(text: str, side: int) -> tuple[int, str | None] | None:
-    """Number of moves and the end that such a sentence names (None where it names no end); None if it is none."""
+    """Number of moves and the end that such a sentence names (None: no end we know); None if it is no such sentence."""
     match = _SENTENCE.fullmatch(text)
     if not match:
         return None
@@ -103,7 +106,7 @@ def parse_sentence(text: str, side: int) -> tuple[int, str | None] | None:
     named = _OPPONENT.fullmatch(rest)
     if named:
         return plies, _end_for(named[1] or "", BLACK if named[2] in ("先手", "下手") else WHITE, named[3], side)
-    return plies, from_kif(rest, side) or rest or None
+    return plies, from_kif(rest, side)
 
 
 def _end_for(cause: str, who: int, verdict: str, side: int) -> str | None:

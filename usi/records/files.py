@@ -23,6 +23,7 @@ class Format:
     name: str
     module: str
     endings: dict[str, str]  # of file names -> encoding that files of that name have by custom
+    keeps: frozenset[str] = frozenset()  # what it holds besides the main line
     several: bool = False  # a file may hold several games
     writer: str = "write"
 
@@ -39,18 +40,34 @@ class Format:
         return writer(list(games), encoding)
 
 
+_NOTES = frozenset({"comments", "headers", "ends"})
 FORMATS = {
     each.name: each
     for each in (
-        Format("kif", "usi.records.kif", {".kif": "cp932", ".kifu": "utf-8"}),
-        Format("ki2", "usi.records.ki2", {".ki2": "cp932", ".ki2u": "utf-8"}),
-        Format("csa", "usi.records.csa", {".csa": "utf-8"}, several=True),
-        Format("jkf", "usi.records.jkf", {".jkf": "utf-8", ".json": "utf-8"}),
+        Format(
+            "kif",
+            "usi.records.kif",
+            {".kif": "cp932", ".kifu": "utf-8"},
+            _NOTES | {"variations", "clocks", "remarks", "illegal moves"},
+        ),
+        Format("ki2", "usi.records.ki2", {".ki2": "cp932", ".ki2u": "utf-8"}, _NOTES | {"variations", "remarks"}),
+        Format(
+            "csa",
+            "usi.records.csa",
+            {".csa": "utf-8"},
+            _NOTES | {"clocks", "fractions of seconds", "remarks", "illegal moves"},
+            several=True,
+        ),
+        Format(
+            "jkf",
+            "usi.records.jkf",
+            {".jkf": "utf-8", ".json": "utf-8"},
+            _NOTES | {"variations", "clocks", "illegal moves"},
+        ),
         Format("usi", "usi.records.usi_lines", {".usi": "utf-8"}, several=True, writer="write_usi"),
         Format("sfen", "usi.records.usi_lines", {".sfen": "utf-8"}, several=True, writer="write_sfen"),
     )
 }
-
 
 _SIGNS = {  # the first that is found anywhere in a text tells its format; head lines only come last
     "usi": re.compile(f"^{LINE.pattern}", re.MULTILINE),

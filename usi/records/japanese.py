@@ -80,14 +80,19 @@ class JapaneseReader:
         return builder
 
     def _read_sentence(self, plain: str, number: int, builder: Builder) -> None:
-        """A sentence such as まで85手で投了: its count is checked, its end taken if the line has none."""
+        """A sentence such as まで85手で投了: its count is checked, its end taken if the line has none.
+
+        One that names no end we know is kept as a comment.
+        """
         found = ends.parse_sentence(plain, builder.side)
         if found is None:
             raise RecordError(f"neither a move nor anything else that a record holds: {plain[:40]!r}", number)
         plies, word = found
         if abs(plies - builder.ply) > 1 and plies != builder.board.move_number - 1:
             raise RecordError(f"the record says that there are {plies} moves, but there are {builder.ply}", number)
-        if word is not None and not builder.ended:
+        if word is None:
+            builder.node.comments.append(plain)
+        elif not builder.ended:
             builder.end(word, number)
 
 

@@ -27,6 +27,7 @@ from engine.rules.moves import parse_usi
 from engine.rules.notation import DROP, FILES, KANJI, PROMOTES, RANKS, SAME, STAYS
 from engine.rules.sfen import Placement, format_sfen, parse_sfen
 from engine.rules.variants import SHOGI
+from usi.records import ends
 from usi.records.builder import Builder, make_board
 from usi.records.csa import NAMES
 from usi.records.game import Game, Node, RecordError, lines_of_play
@@ -112,7 +113,7 @@ class Reader:
             if "move" in entry:
                 node = self._read_move(_shaped(entry["move"], dict, "move"))
             elif "special" in entry:
-                node = self.builder.end(_shaped(entry["special"], str, "special"), None)
+                node = self.builder.end(_end(entry["special"]), None)
             else:
                 raise RecordError("neither a move nor an end")
             if "time" in entry and not (node.illegal and node.seconds is not None):
@@ -167,6 +168,12 @@ def _shaped(value: Any, shape: type, where: str) -> Any:
     if not isinstance(value, shape) or isinstance(value, bool):
         raise RecordError(f"{where} is not {_SHAPES[shape]}")
     return value
+
+
+def _end(word: Any) -> str:
+    if not isinstance(word, str) or word not in ends.KNOWN:
+        raise RecordError(f"unknown end {word!r}")
+    return word
 
 
 def _kind(name: Any) -> int:
