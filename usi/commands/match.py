@@ -60,7 +60,7 @@ def _add_time(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_judging(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--openings", metavar="FILE", help="openings: lines of USI moves (startpos moves ...) or SFEN")
+    group.add_argument("--openings", metavar="FILE", help="lines of USI moves (startpos moves ...) or SFEN, in place of our balanced set")
     group.add_argument("--random-plies", type=int, metavar="N", help="random balanced openings of N moves instead")
     group.add_argument("--seed", type=int, metavar="N", help="order of the openings, and random ones (1)")
     group.add_argument("--rule", metavar="NAME", help="declaration rule, a value of EnteringKingRule")
