@@ -11,7 +11,7 @@ import pytest
 
 from usi.commands.match import play, settings_from
 from usi.match.config import Control, EngineSpec, MatchError, MatchSettings
-from usi.match.records import record_of, write_records
+from usi.match.games import record_of, write_records
 from usi.match.referee import Clock, Game, Player, Table, score_of
 from usi.match.report import elo_text, final_report, game_line, summary
 from usi.match.runner import Match, Plan, ThreadBackend, check_openings
@@ -292,7 +292,6 @@ def test_games_are_kept_as_kif_and_csa_too_also_those_of_a_killed_run(tmp_path):
     assert sorted(path.name for path in (tmp_path / "games").iterdir()) == [
         f"0000{number}.{ending}" for number in range(2) for ending in ("csa", "kifu")
     ]
-    assert match.notes == []
 
 
 @pytest.mark.parametrize(
@@ -305,7 +304,7 @@ def test_games_are_kept_as_kif_and_csa_too_also_those_of_a_killed_run(tmp_path):
         ("white", "wrong declaration", "ILLEGAL_MOVE"),
         ("black", "declaration", "KACHI"),
         ("black", "perpetual check", "-ILLEGAL_ACTION"),
-        ("white", "perpetual check", "+ILLEGAL_ACTION"),
+        ("white", "perpetual check", "ILLEGAL_MOVE"),
         ("draw", "fourfold repetition", "SENNICHITE"),
         ("draw", "move limit", "MAX_MOVES"),
         ("white", "crash", "CHUDAN"),
@@ -314,10 +313,10 @@ def test_games_are_kept_as_kif_and_csa_too_also_those_of_a_killed_run(tmp_path):
 )
 def test_a_record_says_how_the_game_ended(winner, reason, end):
     game = GameResult(0, "A", "B", "startpos moves 7g7f", ["3c3d"], winner, reason, "why", [-30], [1500], None, "")
-    record = record_of(game, "shogi")  # black to move
+    record = record_of(game)  # black to move
     assert record.end == end
     assert reason in record.end_node.comments[0] and "why" in record.end_node.comments[0]
-    assert record.main_line()[1].comments == ["* 30"]
+    assert record.main_line()[1].comments == ["*評価値=30"]
     assert [node.seconds for node in record.main_line()] == [None, 1.5]
     for name in ("kif", "csa"):
         assert read_games(write_games([record], name))[0].moves() == ["7g7f", "3c3d"]
@@ -325,7 +324,7 @@ def test_a_record_says_how_the_game_ended(winner, reason, end):
 
 def test_small_boards_have_kif_only(tmp_path):
     game = GameResult(7, "A", "B", "startpos", ["5d5c"], "white", "resignation")
-    assert write_records(game, "minishogi", tmp_path) == []
+    write_records(tmp_path, [game], "minishogi")
     assert [path.name for path in tmp_path.iterdir()] == ["00007.kifu"]
 
 

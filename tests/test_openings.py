@@ -1,4 +1,4 @@
-"""The openings that come with the package: every line is legal, new, of a sensible length, and leaves a game to play."""
+"""The openings that come with the package: every line is legal, new, of a sensible length, and leaves a game."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _add_time(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_judging(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--openings", metavar="FILE", help="lines of USI moves (startpos moves ...) or SFEN, in place of our balanced set")
+    group.add_argument("--openings", metavar="FILE", help="lines of USI moves or SFEN, in place of our balanced set")
     group.add_argument("--random-plies", type=int, metavar="N", help="random balanced openings of N moves instead")
     group.add_argument("--seed", type=int, metavar="N", help="order of the openings, and random ones (1)")
     group.add_argument("--rule", metavar="NAME", help="declaration rule, a value of EnteringKingRule")
@@ -126,8 +126,6 @@ def play(match: Match, console: Console) -> int:
     finally:
         write_summary(match, match.store.folder / "summary.json")
     console.print(final_report(match))
-    for note in match.notes:
-        console.print(f"not written: {note}", markup=False)
     return 0 if complete else 1
 
 

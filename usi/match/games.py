@@ -21,6 +21,7 @@ ENDS = {
     "checkmate": ends.MATE,
     "no legal move": ends.MATE,
     "fourfold repetition": ends.REPETITION,
+    "try rule": ends.DECLARATION,
     "declaration": ends.DECLARATION,
     "wrong declaration": ends.ILLEGAL_MOVE,
     "illegal move": ends.ILLEGAL_MOVE,

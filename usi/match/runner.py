@@ -5,12 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from usi.cluster import run_on_cluster
 from usi.match.config import MatchError, MatchSettings
-from usi.match.records import write_records
 from usi.match.referee import ANOMALIES, Cancelled, Table
 from usi.match.schedule import Opening, Task, pairings, tasks
 from usi.match.statistics import Tally
@@ -157,7 +156,6 @@ class Match:
     store: Store
     backend: Backend
     verdict: str | None = None  # of the sequential test
-    notes: list[str] = field(default_factory=list)  # records that could not be written
 
     def __post_init__(self) -> None:
         self.stop = threading.Event()
@@ -173,8 +171,6 @@ class Match:
     def run(self, on_game: Callable[[GameResult], None]) -> None:
         """Play what is missing. `on_game` hears of each game after it was kept. Raises MatchError."""
         todo = (task for task in self.plan.tasks() if task.number not in self.store.results)
-        for game in self.store.results.values():
-            self._write_records(game)  # a kill may have come between a result and its files
         self._test()
         if self.verdict is not None:
             return
@@ -183,14 +179,10 @@ class Match:
                 name = f"{game.number:05d}-{game.reason.replace(' ', '-')}.log"
                 game.log = self.store.write_log(name, log)
             self.store.add(game)
-            self._write_records(game)
             on_game(game)
             self._test()
             if self.verdict is not None:
                 self.stop.set()
-
-    def _write_records(self, game: GameResult) -> None:
-        self.notes += write_records(game, self.plan.settings.variant, self.store.folder / "games")
 
     def _test(self) -> None:
         sprt = self.plan.settings.sprt
