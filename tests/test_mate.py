@@ -21,7 +21,7 @@ from engine.rules.position import make_move, new_position, refresh, set_position
 from engine.rules.sfen import Placement, SfenError, format_sfen, parse_sfen
 from engine.rules.tables import variant_tables
 from engine.rules.variants import Variant, get_variant
-from engine.search.limits import Info, Limits
+from engine.search.limits import Info
 from engine.search.mate_search import MateResult, MateSolver, solve_mate
 from usi.main import run_tool
 
@@ -349,7 +349,7 @@ def test_go_mate_answers_line_nomate_or_timeout(solver: MateSolver) -> None:
     answers = []
     for sfen in (FOUR_GOLDS, rows("no_mates.tsv")[1], HARD):
         set_position(P, T, parse_sfen(sfen, get_variant("shogi")))
-        answers.append(solve_mate(solver, P, Limits(mate=-1, nodes=3000)))
+        answers.append(solve_mate(solver, P, nodes=3000))
     assert answers[0].checkmate == solver.solve(FOUR_GOLDS).line
     assert (answers[0].mate, answers[0].bestmove) == (7, answers[0].lines[0].pv[0])
     assert [answer.checkmate for answer in answers[1:]] == ["nomate", "timeout"]

@@ -23,6 +23,7 @@ ONE_MOVE = "sfen 8k/9/9/9/9/9/9/9/4K2R1 w - 1"
 MATE_IN_1 = "sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 MATE_IN_3 = "sfen 7nl/7k1/7pp/6R2/9/9/9/9/4K4 b GS 1"
 NO_OWN_KING = "sfen 4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
+HARD_MATE = "sfen 1pG1B4/Gs+P6/pP7/n1ls5/3k5/nL4+r1b/1+p1p+R4/1S7/2N5K b SP2gn2l11p 1"  # 69 plies
 NOTHING_IN_HAND = "sfen 8k/9/9/9/9/9/9/9/4K4 b 18p 1"
 MOST_MOVES = "sfen R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
 CLOCK = "go btime 0 wtime 0 byoyomi 300"
@@ -332,23 +333,34 @@ def test_gameover_during_a_search_then_the_next_game(talk: ProcessTalk) -> None:
     assert legal("startpos", [move_of(talk.answer())])
 
 
-@pytest.mark.parametrize("position", [MATE_IN_1, MATE_IN_3, NOTHING_IN_HAND, "startpos", MATED, NO_OWN_KING])
-@pytest.mark.parametrize("go", ["go mate 300", "go mate infinite"])
-def test_a_mate_search_is_honest(talk: ProcessTalk, position: str, go: str) -> None:
-    talk.send(f"position {position}", go, *(["stop"] if "infinite" in go else []))
+@pytest.mark.parametrize(
+    ("position", "plies"),
+    [(MATE_IN_1, 1), (MATE_IN_3, 3), (NO_OWN_KING, 1), (NOTHING_IN_HAND, 0), ("startpos", 0), (MATED, 0)],
+)
+@pytest.mark.parametrize("go", ["go mate 60000", "go mate infinite"])
+def test_a_mate_search_answers_line_or_nomate(talk: ProcessTalk, position: str, plies: int, go: str) -> None:
+    talk.send(f"position {position}", go)
     words = talk.answer().split(" ")
     assert words[0] == "checkmate"
-    if words[1] in ("nomate", "timeout", "notimplemented"):
-        assert words[1] != "nomate" or position in (NOTHING_IN_HAND, "startpos", MATED)
+    if plies == 0:
+        assert words[1:] == ["nomate"]
         return
-    assert position in (MATE_IN_1, MATE_IN_3, NO_OWN_KING)
-    assert len(words) % 2 == 0
+    assert len(words) == 1 + plies
     if position != NO_OWN_KING:
         board = cshogi.Board()
         board.set_position(position)
         for move in words[1:]:
             assert board.push_usi(move) != 0
         assert board.is_game_over()
+
+
+@pytest.mark.parametrize("go", ["go mate 30", "go mate infinite"])
+def test_a_mate_search_that_may_not_end_says_timeout(talk: ProcessTalk, go: str) -> None:
+    for _ in range(3):
+        talk.send(f"position {HARD_MATE}", go, *(["stop"] if "infinite" in go else []))
+        assert talk.answer() == "checkmate timeout"
+    talk.send(f"position {MATE_IN_1}", "go depth 2")
+    assert move_of(talk.answer()) == "G*5b"
 
 
 # ---------------------------------------------------------------- the small boards

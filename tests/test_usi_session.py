@@ -577,7 +577,7 @@ def test_an_engine_that_cannot_be_built_still_leaves_a_session_that_answers() ->
         ("nomate", "checkmate nomate"),
         ("timeout", "checkmate timeout"),
         ("notimplemented", "checkmate notimplemented"),
-        (None, "checkmate notimplemented"),
+        (None, "checkmate timeout"),
     ],
 )
 def test_a_mate_search_is_answered_by_checkmate(talk: Conversation, checkmate: Any, line: str) -> None:

@@ -231,4 +231,4 @@ def checkmate_of(result: Result) -> Checkmate:
     """The answer of a mate search."""
     if isinstance(result.checkmate, list):
         return Checkmate(tuple(result.checkmate))
-    return Checkmate(verdict=result.checkmate or "notimplemented")
+    return Checkmate(verdict=result.checkmate or "timeout")

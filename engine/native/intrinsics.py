@@ -110,6 +110,34 @@ def call_evaluation(typingctx: Any, function: Any, position: Any, tables: Any, s
     return types.int64(word, word, word, word), codegen
 
 
+def kernel_at(signature: Any) -> Any:
+    """Make a jitted function `f(address: uint64, first, second[, third])` that calls a kernel of that signature.
+
+    The address comes from `jit.kernel_address`.
+    """
+    result, kinds = signature.return_type, signature.args
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(context.get_value_type(result), [context.get_value_type(k) for k in kinds])
+        value = builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+        return context.get_dummy_value() if result == types.void else value
+
+    whole = result(types.uint64, *kinds)
+    if len(kinds) == 2:
+
+        @intrinsic
+        def call_with_two(typingctx: Any, address: Any, first: Any, second: Any) -> Any:
+            return whole, codegen
+
+        return call_with_two
+
+    @intrinsic
+    def call_with_three(typingctx: Any, address: Any, first: Any, second: Any, third: Any) -> Any:
+        return whole, codegen
+
+    return call_with_three
+
+
 @intrinsic
 def lowest_bit(typingctx: Any, word: Any) -> Any:
     """Index of the lowest set bit of a uint64 that is not 0."""

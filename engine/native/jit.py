@@ -78,3 +78,13 @@ def float_kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
 def address_kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator for a function reached through its address (`function.address`), such as an evaluation."""
     return _compiler(numba.cfunc, signature)
+
+
+def kernel_address(function: Any) -> int:
+    """Address of a kernel of one signature, for calls by `intrinsics.kernel_at`.
+
+    A kernel that calls another by its name holds a copy of it and of all that it calls, compiled again.
+    """
+    (compiled,) = function.overloads.values()
+    address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    return address

@@ -31,6 +31,8 @@ from engine.search.hash_table import AGES, HashTable
 from engine.search.history import prepare_worker
 from engine.search.layout import MAX_PLY
 from engine.search.limits import Info, Limits, Result
+from engine.search.mate_search import MateSolver
+from engine.search.mate_thinking import MateThinking
 from engine.search.parameters import SWITCHES, find_parameter
 from engine.search.thinking import Thinking
 from engine.search.workers import Worker
@@ -61,6 +63,7 @@ class Engine:
         self.shared["clock"], self.shared["clock_id"] = self._clock.function, self._clock.clock_id
         self.shared["clock_unit"] = self._clock.unit
         self._hash = HashTable(max(1, hash_mb))
+        self._hash_is_lent = False  # to the mate solver: then it is no transposition table
         self._attach_hash()
         self._threads = threads
         self._eval_file: str | None = None
@@ -108,6 +111,7 @@ class Engine:
         if value < 1:
             raise ValueError(f"hash_mb: {value} is less than 1")
         self._hash.resize(value)
+        self._hash_is_lent = False
         self._attach_hash()
         if self._hash.megabytes < value:
             return f"hash table cut down from {value} MB to {self._hash.megabytes} MB: more does not fit in memory"
@@ -119,7 +123,15 @@ class Engine:
 
     def _clear_hash_table(self) -> None:
         self._hash.clear()
+        self._hash_is_lent = False
         self._attach_hash()
+
+    def _lend_hash(self) -> None:
+        """Let the mate solver have the memory; what the search kept there is lost."""
+        if not self._hash_is_lent:
+            self._hash.clear()
+            self._hash_is_lent = True
+            self.mate_solver.attach()
 
     def _set_multipv(self, value: int) -> None:
         if value < 1:
@@ -129,6 +141,8 @@ class Engine:
     def _set_variant(self, value: str) -> None:
         self.variant = get_variant(value)
         self.tables = variant_tables(value)
+        self.mate_solver = MateSolver(value, table=self._hash)
+        self._clear_hash_table()
         self._load_evaluation()
         self.workers = []
         self._game = None
@@ -277,7 +291,8 @@ class Engine:
     def go(self, limits: Limits, on_info: OnInfo | None, on_done: OnDone) -> None:
         """Start a search and return at once. `on_done` is called exactly once, from another thread.
 
-        An infinite search and one that ponders end only by `stop` (or, pondering, after `ponderhit`).
+        An infinite search and one that ponders end only by `stop` (or, pondering, after `ponderhit`). A mate search
+        (`limits.mate`) is the mate solver's: it uses one thread and the hash table's memory.
         Words of `searchmoves` that are no legal moves are left out, and named to `on_info`; if none is left, all moves
         are searched. Raises RuntimeError while another search runs.
         """
@@ -293,7 +308,12 @@ class Engine:
                 worker.copy_position(self.workers[0])
             self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES
             self._stop_flag[0] = 0
-            thinking = Thinking(self, limits, moves, on_info or _ignore, on_done)
+            if limits.mate is not None:
+                self._lend_hash()
+            elif self._hash_is_lent:
+                self._clear_hash_table()
+            kind = Thinking if limits.mate is None else MateThinking
+            thinking = kind(self, limits, moves, on_info or _ignore, on_done)
             self._thinking = thinking
         thinking.start()
 
@@ -361,6 +381,11 @@ class Engine:
             self.shared["deadline"] = 0
         else:
             self.shared["deadline"] = self._clock.now() + int(seconds * self._clock.ticks_per_second)
+
+    @property
+    def stop_address(self) -> int:
+        """Where the stop flag stands: an int64, 0 while the search may run."""
+        return int(self.shared["stop"])
 
     def raise_stop_flag(self) -> None:
         """Make all search threads return."""

@@ -8,7 +8,7 @@ both, and comes back up when a node's numbers pass the limits under which anothe
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int64, void
+from numba import int64, void
 
 from engine.native.bitboard import popcount
 from engine.native.intrinsics import atomic_load_i64
@@ -22,7 +22,7 @@ from engine.rules.attacks import (
     square_bb,
     step_attacks,
 )
-from engine.rules.checks import generate_checks, may_mate, open_escapes
+from engine.rules.checks import may_mate, open_escapes
 from engine.rules.layout import (
     DROP_BIT,
     FROM_MASK,
@@ -36,8 +36,7 @@ from engine.rules.layout import (
     position_type,
     tables_type,
 )
-from engine.rules.movegen import generate_evasions
-from engine.rules.position import current, make_move, unmake_move
+from engine.rules.position import current
 from engine.search.mate_hands import (
     disproof_before,
     disproof_before_defence,
@@ -48,6 +47,7 @@ from engine.search.mate_hands import (
     smaller_hand,
     without_new_checks,
 )
+from engine.search.mate_rules import generate_checks, generate_evasions, make_move, unmake_move
 from engine.search.mate_table import (
     DEPTH_LIMIT,
     FOREVER,
@@ -148,9 +148,10 @@ def _is_solved(c):
 
 
 @inline
-def _open_children(P, T, M, d, is_attack):
+def _open_children(P, T, M, d):
     """Fill the child records of frame d from the table."""
     f = M.frames[np.uint64(d)]
+    is_attack = (d & 1) == 0
     for i in range(f.first, f.end):
         c = M.children[np.uint64(i)]
         m = P.moves[np.uint64(i)]
@@ -227,24 +228,24 @@ def _find_mate_in_one(P, T, M, d):
     for i in range(f.first, end):
         m = P.moves[np.uint64(i)]
         if may_mate(P, T, m, escapes):
-            make_move(P, T, m)
-            mated = generate_evasions(P, T, end) == end
+            make_move(P, T, M, m)
+            mated = generate_evasions(P, T, M, end) == end
             needed = np.int64(0)
             if mated:
                 needed = needed_against_drops(P, T, M.attacker)
-            unmake_move(P, T)
+            unmake_move(P, T, M)
             if mated:
                 _solve(f, True, 1, UNCONDITIONAL, proof_before(P, m, needed))
                 return True
     return False
 
 
-@kernel(boolean(position_type, tables_type, mate_type, int64))
-def expand_attack(P, T, M, d):
+@inline
+def _expand_attack(P, T, M, d):
     """Open a node of the attacker; True if that solves it."""
     f = M.frames[np.uint64(d)]
     first = np.int64(f.first)
-    end = generate_checks(P, T, first)
+    end = generate_checks(P, T, M, first)
     f.end = np.int32(end)
     if end == first:
         _solve(f, False, FOREVER, UNCONDITIONAL, without_new_checks(P, T, P.hand[0] + P.hand[1]))
@@ -254,7 +255,7 @@ def expand_attack(P, T, M, d):
     if f.length <= 1:
         _solve(f, False, 1, UNCONDITIONAL, f.hand)
         return True
-    _open_children(P, T, M, d, True)
+    _open_children(P, T, M, d)
     escapes = open_escapes(P, T)
     for i in range(first, end):
         c = M.children[np.uint64(i)]
@@ -264,17 +265,17 @@ def expand_attack(P, T, M, d):
     return False
 
 
-@kernel(boolean(position_type, tables_type, mate_type, int64))
-def expand_defence(P, T, M, d):
+@inline
+def _expand_defence(P, T, M, d):
     """Open a node of the defender, who is in check; True if that solves it."""
     f = M.frames[np.uint64(d)]
     first = np.int64(f.first)
-    end = generate_evasions(P, T, first)
+    end = generate_evasions(P, T, M, first)
     f.end = np.int32(end)
     if end == first:
         _solve(f, True, 0, UNCONDITIONAL, needed_against_drops(P, T, M.attacker))
         return True
-    _open_children(P, T, M, d, False)
+    _open_children(P, T, M, d)
     _delay_plain_moves(P, T, M, d)
     _delay_drops(P, M, d)
     return False
@@ -440,9 +441,7 @@ def _enter(P, T, M, d):
         M.leaves += 1
     M.max_depth = max(M.max_depth, d)
     M.filter[f.key & FILTER_MASK] += np.int16(1)
-    if d & 1:
-        return expand_defence(P, T, M, d)
-    return expand_attack(P, T, M, d)
+    return _expand_defence(P, T, M, d) if d & 1 else _expand_attack(P, T, M, d)
 
 
 @kernel(void(position_type, tables_type, mate_type, int64))
@@ -460,9 +459,7 @@ def start(P, T, M, length):
     f.pn_limit, f.dn_limit = INFINITE_NUMBER, INFINITE_NUMBER
     f.visited = np.int8(0)
     f.pn, f.dn = 1, 1
-    if _enter(P, T, M, np.int64(0)):
-        _record(M, 0)
-        M.depth = -1
+    M.arriving = 1
 
 
 @inline
@@ -476,18 +473,41 @@ def _leave(P, T, M, d):
         c.pn, c.dn = f.pn, f.dn
         c.length, c.dependency, c.proof = f.proven, f.dependency, f.proof
         c.visited = np.int8(1)
-        unmake_move(P, T)
+        unmake_move(P, T, M)
+
+
+@inline
+def _descend(M, d, value_limit, cost_limit):
+    """Prepare the frame below d for its best child."""
+    f = M.frames[np.uint64(d)]
+    c = M.children[np.uint64(f.best)]
+    g = M.frames[np.uint64(d + 1)]
+    g.key, g.hand = c.key, c.hand
+    g.path = _path_after(f.path, c.key, c.hand)
+    g.first = f.end
+    g.length = f.length - np.int32(1)
+    g.visited = c.visited
+    if d & 1:
+        g.dn_limit, g.pn_limit = value_limit, cost_limit
+    else:
+        g.pn_limit, g.dn_limit = value_limit, cost_limit
 
 
 @kernel(int64(position_type, tables_type, mate_type, int64))
 def advance(P, T, M, node_limit):
     """Search on until the root is solved (DONE), `node_limit` nodes are visited (RUNNING) or stop is raised."""
     d = M.depth
-    if d < 0:
-        return DONE
-    while True:
+    arriving = M.arriving != 0
+    M.arriving = 0
+    while d >= 0:
         f = M.frames[np.uint64(d)]
         is_attack = (d & 1) == 0
+        if arriving:
+            arriving = False
+            if _enter(P, T, M, d):
+                _leave(P, T, M, d)
+                d -= 1
+            continue
         value_limit, cost_limit = _sum_up(M, d, is_attack)
         solved = f.pn == 0 or f.dn == 0
         over = f.pn >= f.pn_limit or f.dn >= f.dn_limit
@@ -502,9 +522,6 @@ def advance(P, T, M, node_limit):
                     _conclude_defence(P, T, M, d)
             _leave(P, T, M, d)
             d -= 1
-            if d < 0:
-                M.depth = -1
-                return DONE
             continue
         if M.nodes >= node_limit:
             M.depth = d
@@ -524,21 +541,12 @@ def advance(P, T, M, node_limit):
         look_up(M, c.key, c.hand, np.int64(f.length) - 1, c)
         if _is_solved(c):
             continue
-        g = M.frames[np.uint64(d + 1)]
-        g.key, g.hand = c.key, c.hand
-        g.path = _path_after(f.path, c.key, c.hand)
-        g.first = f.end
-        g.length = f.length - np.int32(1)
-        g.visited = c.visited
-        if is_attack:
-            g.pn_limit, g.dn_limit = value_limit, cost_limit
-        else:
-            g.dn_limit, g.pn_limit = value_limit, cost_limit
-        make_move(P, T, P.moves[np.uint64(f.best)])
+        _descend(M, d, value_limit, cost_limit)
+        make_move(P, T, M, P.moves[np.uint64(f.best)])
         d += 1
-        if _enter(P, T, M, d):
-            _leave(P, T, M, d)
-            d -= 1
+        arriving = True
+    M.depth = -1
+    return DONE
 
 
 @kernel(void(position_type, tables_type, mate_type))
@@ -550,5 +558,5 @@ def unwind(P, T, M):
         if f.pn != 0 and f.dn != 0:
             store_open(M, f.key, f.hand, f.pn, f.dn, M.nodes - f.nodes + 1)
         if d > 0:
-            unmake_move(P, T)
+            unmake_move(P, T, M)
         M.depth = d - 1

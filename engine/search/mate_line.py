@@ -6,12 +6,19 @@ import numpy as np
 from numba import boolean, int64
 
 from engine.native.jit import inline, kernel
-from engine.rules.checks import generate_checks, mate_in_one
 from engine.rules.layout import position_type, tables_type
-from engine.rules.movegen import generate_evasions, generate_legal, is_legal
-from engine.rules.position import current, in_check, make_move, unmake_move
+from engine.rules.position import current, in_check
 from engine.search.mate import key_after
 from engine.search.mate_hands import hand_after
+from engine.search.mate_rules import (
+    generate_checks,
+    generate_evasions,
+    generate_legal,
+    is_legal,
+    make_move,
+    mate_in_one,
+    unmake_move,
+)
 from engine.search.mate_table import NEVER, known_mate, mate_type, store_proven
 
 MATED, LOST_ATTACK, LOST_DEFENCE, UNSURE_DEFENCE = range(4)
@@ -21,18 +28,18 @@ MATED, LOST_ATTACK, LOST_DEFENCE, UNSURE_DEFENCE = range(4)
 def _play(P, T, M, m):
     M.line[np.uint64(M.line_length)] = m
     M.line_length += 1
-    make_move(P, T, m)
+    make_move(P, T, M, m)
 
 
 @inline
 def _best_attack(P, T, M):
     """The check with the shortest proved mate: (move, plies left after it), (0, NEVER) if the table has none."""
-    m = mate_in_one(P, T, np.int64(0))
+    m = mate_in_one(P, T, M, np.int64(0))
     if m:
         return m, np.int64(0)
     best, least = np.int32(0), np.int64(NEVER)
     hand = P.hand[np.uint64(M.attacker)]
-    end = generate_checks(P, T, np.int64(0))
+    end = generate_checks(P, T, M, np.int64(0))
     for i in range(end):
         m = P.moves[np.uint64(i)]
         length = known_mate(M, key_after(P, T, m) ^ M.salt, hand_after(P, m, hand), np.int64(0))
@@ -77,7 +84,7 @@ def follow_line(P, T, M, left, only_sure):
                 return LOST_ATTACK
             _play(P, T, M, m)
             left = length
-        end = generate_evasions(P, T, np.int64(0))
+        end = generate_evasions(P, T, M, np.int64(0))
         if end == 0:
             return MATED
         m, length, status = _best_defence(P, T, M, end, left, only_sure)
@@ -96,7 +103,7 @@ def _bound_now(P, T, M, is_attack):
         _, length = _best_attack(P, T, M)
         return min(length + 1, np.int64(NEVER))
     most = np.int64(-1)
-    for i in range(generate_evasions(P, T, np.int64(0))):
+    for i in range(generate_evasions(P, T, M, np.int64(0))):
         length = known_mate(M, key_after(P, T, P.moves[np.uint64(i)]) ^ M.salt, hand, np.int64(0))
         most = max(most, length)
     return min(most + 1, np.int64(NEVER))
@@ -111,7 +118,7 @@ def tighten_line(P, T, M):
     """
     bound = np.int64(0)
     for k in range(M.line_length - 1, -1, -1):
-        unmake_move(P, T)
+        unmake_move(P, T, M)
         bound = _bound_now(P, T, M, k % 2 == 0)
         key, hand = current(P).key_board ^ M.salt, P.hand[np.uint64(M.attacker)]
         known = known_mate(M, key, hand, np.int64(0))
@@ -131,9 +138,9 @@ def is_mate_line(P, T, M):
         return False
     for i in range(M.line_length):
         m = M.line[np.uint64(i)]
-        if not is_legal(P, T, m):
+        if not is_legal(P, T, M, m):
             return False
-        make_move(P, T, m)
+        make_move(P, T, M, m)
         if i % 2 == 0 and not in_check(P):
             return False
-    return generate_legal(P, T, np.int64(0)) == 0
+    return generate_legal(P, T, M, np.int64(0)) == 0

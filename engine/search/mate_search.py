@@ -26,9 +26,10 @@ from engine.rules.sfen import Placement, parse_sfen
 from engine.rules.tables import variant_tables
 from engine.rules.variants import get_variant
 from engine.search.hash_table import HashTable
-from engine.search.limits import Info, Limits, Result
+from engine.search.limits import Info, Result
 from engine.search.mate import DONE, STOPPED, advance, start, unwind
 from engine.search.mate_line import LOST_ATTACK, MATED, follow_line, is_mate_line, tighten_line
+from engine.search.mate_rules import connect_rules
 from engine.search.mate_table import ENTRY, MATE, PATH_ENTRY, UNCONDITIONAL, UNLIMITED
 
 PATH_SHARE = 16  # one part in so many of the memory holds results that lean on the path
@@ -57,17 +58,20 @@ class MateResult:
 class MateSolver:
     """One thread's solver with its table. Results of earlier searches stay in the table until `clear`."""
 
-    def __init__(self, variant: str = "shogi", hash_mb: int = 64) -> None:
+    def __init__(self, variant: str = "shogi", hash_mb: int = 64, table: HashTable | None = None) -> None:
+        """`table` is memory to use in place of own; its owner calls `attach` whenever it is empty or has moved."""
         self.variant = get_variant(variant)
         self._tables = variant_tables(variant)
         self._position: Any = new_position()
         self._record: Any = new_record(MATE)
+        connect_rules(self._record)
         self.clock: Callable[[], float] = time.perf_counter  # seconds; what time limits are measured with
         self._own_stop = np.zeros(8, dtype=np.int64)
-        self._hash = HashTable(max(1, hash_mb))
-        self._attach()
+        self._hash = table or HashTable(max(1, hash_mb))
+        self.attach()
 
-    def _attach(self) -> None:
+    def attach(self) -> None:
+        """Begin with the table's memory as it is now: all zeros."""
         size = self._hash.megabytes << 20
         paths = size // PATH_SHARE
         record = self._record
@@ -86,7 +90,7 @@ class MateSolver:
     def clear(self) -> None:
         """Forget what earlier searches found."""
         self._hash.clear()
-        self._attach()
+        self.attach()
 
     @property
     def is_stopped(self) -> bool:
@@ -312,13 +316,13 @@ class _Run:
 def solve_mate(
     solver: MateSolver,
     position: np.void,
-    limits: Limits,
+    time_ms: float | None = None,
+    nodes: int | None = None,
     stop_address: int = 0,
     on_info: Callable[[Info], None] | None = None,
 ) -> Result:
-    """Answer of `go mate`: `Result.checkmate` is the line, "nomate" or "timeout". `limits.mate` < 0: no time limit."""
-    time_ms = limits.mate if limits.mate is not None and limits.mate >= 0 else None
-    found = solver.solve(position, time_ms, limits.nodes, stop_address, on_info=on_info)
+    """Answer of `go mate`: `Result.checkmate` is the line, "nomate" or "timeout"."""
+    found = solver.solve(position, time_ms, nodes, stop_address, on_info=on_info)
     lines = [Info(depth=found.plies or 1, mate=found.plies, nodes=found.nodes, pv=found.line)] if found.line else []
     return Result(
         bestmove=found.line[0] if found.line else "resign",

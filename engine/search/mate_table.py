@@ -104,6 +104,14 @@ MATE = np.dtype(
         ("salt", "u8"),  # mixed into every key: attacker, and the pieces in play
         ("attacker", "i8"),
         ("stop", "u8"),  # address of an int64 that stops the search when not 0
+        ("arriving", "i8"),  # 1: the current frame's position has not been opened yet
+        ("make_move", "u8"),  # addresses of kernels: see mate_rules
+        ("unmake_move", "u8"),
+        ("generate_checks", "u8"),
+        ("generate_evasions", "u8"),
+        ("generate_legal", "u8"),
+        ("mate_in_one", "u8"),
+        ("is_legal", "u8"),
         ("nodes", "i8"),  # positions visited
         ("leaves", "i8"),  # of these, positions not seen before
         ("depth", "i8"),  # current frame

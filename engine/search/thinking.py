@@ -129,7 +129,7 @@ class Thinking:
                     self._changed.wait(min(next_progress - now, self._longest_wait(now)))
                     continue
             next_progress = now + PROGRESS_SECONDS
-            self._on_info(self._progress_info())
+            self._tell_progress()
 
     def _is_due(self, now: float) -> bool:
         """True if a limit that the watching thread minds has been reached."""
@@ -144,18 +144,20 @@ class Thinking:
             return NODE_WATCH_SECONDS
         return PROGRESS_SECONDS if self._deadline is None else max(0.0, self._deadline - now)
 
-    def _progress_info(self) -> Info:
-        """Nodes and speed so far, and the move being looked at."""
+    def _tell_progress(self) -> None:
+        """Report nodes and speed so far, and the move being looked at."""
         record = self._engine.workers[0].record
         elapsed, nodes = self._elapsed_ms(), self._nodes()
-        return Info(
-            depth=int(record["root_depth"]),
-            seldepth=max(1, int(record["seldepth"])),
-            time_ms=elapsed,
-            nodes=nodes,
-            nps=nodes * 1000 // max(1, elapsed),
-            hashfull=self._engine.hashfull(),
-            currmove=format_usi(int(record["stack"][STACK_BEFORE]["move"])) if nodes else None,
+        self._on_info(
+            Info(
+                depth=int(record["root_depth"]),
+                seldepth=max(1, int(record["seldepth"])),
+                time_ms=elapsed,
+                nodes=nodes,
+                nps=nodes * 1000 // max(1, elapsed),
+                hashfull=self._engine.hashfull(),
+                currmove=format_usi(int(record["stack"][STACK_BEFORE]["move"])) if nodes else None,
+            )
         )
 
     # ------------------------------------------------ the main search thread
@@ -187,15 +189,13 @@ class Thinking:
 
     def _think(self) -> Result:
         engine, main = self._engine, self._engine.workers[0]
-        if self._limits.mate is not None and not main.can_mate():
-            return Result(checkmate="nomate")
         count = main.begin(self._moves)
         main.set_node_limit(self._limits.nodes)
         if count == 0:
             if self._moves is None:
                 self._on_info(Info(depth=0, mate=0, time_ms=self._elapsed_ms()))
-            return Result(bestmove="resign", mate=0, checkmate="nomate")
-        declared = engine.declaration() if self._moves is None and self._limits.mate is None else None
+            return Result(bestmove="resign", mate=0)
+        declared = engine.declaration() if self._moves is None else None
         if declared is not None:
             self._on_info(Info(depth=1, seldepth=1, mate=1, pv=[] if declared == "win" else [declared]))
             return Result(bestmove=declared, mate=1, depth=1)
@@ -240,8 +240,6 @@ class Thinking:
     def _may_end(self, main: Worker, depth: int) -> bool:
         """After an iteration: is another one wanted?"""
         line = main.root_line(0)
-        if self._limits.mate is not None and line.mate is not None and line.mate > 0:
-            return True
         forced = int(main.record["root_count"]) == 1 and depth >= FORCED_MOVE_DEPTH
         mate_is_sure = line.mate is not None and abs(line.mate) < depth
         factor = self._progress.update(line.move, line.score, main.take_best_changes(), main.effort())
@@ -300,7 +298,7 @@ class Thinking:
         """The answer: by vote when several threads searched freely, else the main thread's."""
         engine = self._engine
         best = main
-        free = engine.multipv == 1 and self._limits.depth is None and self._limits.mate is None
+        free = engine.multipv == 1 and self._limits.depth is None
         if free and len(engine.workers) > 1:
             best = vote(engine.workers)
         if best is not main:
@@ -320,13 +318,4 @@ class Thinking:
             nodes=self._nodes(),
             depth=best.completed_depth,
             lines=infos,
-            checkmate=self._checkmate(line),
         )
-
-    def _checkmate(self, line: RootLine) -> list[str] | str | None:
-        """Answer of a mate search: the line if it is proved, else that no answer was found."""
-        if self._limits.mate is None:
-            return None
-        if line.mate is not None and line.mate > 0 and len(line.line) == line.mate:
-            return [format_usi(move) for move in line.line]
-        return "timeout"

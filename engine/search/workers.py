@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.rules.layout import NO_SQUARE, POSITION, new_record
+from engine.rules.layout import POSITION, new_record
 from engine.rules.movegen import generate_legal
 from engine.rules.position import new_position
 from engine.search import alphabeta, picker, quiescence
@@ -89,10 +89,6 @@ class Worker:
         """Take over another worker's position with its history."""
         for name in COPIED_FIELDS:
             self.position[name] = other.position[name]
-
-    def can_mate(self) -> bool:
-        """False if the other side has no king: then it can run out of moves, but it cannot be checkmated."""
-        return bool(self.position["king"][int(self.position["side"]) ^ 1] != NO_SQUARE)
 
     def begin(self, moves: list[int] | None = None) -> int:
         """Prepare a search of the current position, of all its moves or of some; returns their number."""

@@ -1,0 +1,54 @@
+"""One running mate search: the thread, the clock and the result of `go mate`."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from engine.rules.endings import REPETITIONS, count_occurrences
+from engine.rules.moves import parse_usi
+from engine.rules.position import make_move, unmake_move
+from engine.rules.variants import Variant
+from engine.search.layout import MAX_PLY
+from engine.search.limits import Info, Result
+from engine.search.mate_search import solve_mate
+from engine.search.thinking import Thinking
+
+
+class MateThinking(Thinking):
+    """Thinking whose search is the mate solver, in one thread."""
+
+    def _think(self) -> Result:
+        engine = self._engine
+        if self._moves is not None:
+            self._on_info(Info(text="a mate search looks at all moves: searchmoves left out"))
+        time_ms = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter()) * 1000
+        position = engine.workers[0].position
+        result = solve_mate(
+            engine.mate_solver, position, time_ms, self._limits.nodes, engine.stop_address, self._on_info
+        )
+        if result.lines and repeats_the_game(position, engine.tables, engine.variant, result.lines[0].pv):
+            self._on_info(Info(text="the mate found repeats positions of the game for the fourth time"))
+            return Result(nodes=result.nodes, depth=result.depth, checkmate="timeout")
+        return result
+
+    def _tell_progress(self) -> None:
+        """The solver reports by itself."""
+
+
+def repeats_the_game(P: np.void, T: np.void, variant: Variant, line: list[str]) -> bool:
+    """True if a position of the line, together with those of the game before it, ends the game by repetition.
+
+    The solver knows nothing of the game. P has the game's moves behind it and is left as it was.
+    """
+    played, found = 0, False
+    for text in line[:MAX_PLY] if int(P["ply"]) else []:
+        make_move(P, T, np.int32(parse_usi(text, variant)))
+        played += 1
+        found = count_occurrences(P) >= REPETITIONS
+        if found:
+            break
+    for _ in range(played):
+        unmake_move(P, T)
+    return found
