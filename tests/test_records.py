@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -328,6 +329,12 @@ def test_csa_moves_and_times_come_in_any_layout() -> None:
         assert game.players()[0] == "A, B"
 
 
+def test_csa_headers_behind_the_moves_are_read_too() -> None:
+    game = one("V2.2\nN+A\nPI\n+\n+7776FU\n%TORYO\n$END_TIME:2026/11/30 20:00:00\n'summary:toryo:A win:B lose\n")
+    assert game.headers == {"先手": "A", "終了日時": "2026/11/30 20:00:00"}
+    assert game.remarks == ["summary:toryo:A win:B lose"]
+
+
 def test_several_csa_games_in_one_file() -> None:
     data = write_games([random_game(seed, tree=False) for seed in range(3)], "csa")
     assert [facts(game, frozenset({"comments", "ends"})) for game in read_games(data)] == [
@@ -431,6 +438,28 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
     if way == 2:
         lines.insert(rng.randrange(len(lines) + 1), line)
     return b"\n".join(lines)
+
+
+def test_jkf_of_the_wrong_shape_is_refused() -> None:
+    rng = random.Random(1)
+    whole = write_games([one(RICH)], "jkf")
+    board = write_games([one("sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1 moves G*5b")], "jkf")
+    for turn in range(400):
+        data = json.loads(board if turn % 2 else whole)
+        holder, key = rng.choice(list(places(data)))
+        holder[key] = rng.choice([None, True, -1, 0, 10**30, 1.5, "", "FU", [], {}, [[]], {"x": 1}, float("nan")])
+        try:
+            one(json.dumps(data))
+        except RecordError as error:
+            assert str(error)
+
+
+def places(value: object) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON value, as a holder and its key or index."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield value, key
+        yield from places(inner)
 
 
 @pytest.mark.parametrize("target", list(FORMATS))

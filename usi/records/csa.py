@@ -92,9 +92,7 @@ class Reader:
             self._read_remark(line)
             return
         self.begun = True
-        if line.startswith(("N+", "N-", "$")):
-            if self.builder is not None:
-                raise RecordError(f"{line[:20]!r} after the start position", number)
+        if line.startswith("$") or (line.startswith(("N+", "N-")) and self.builder is None):
             self._read_header(line)
             return
         for statement in line.split(","):
@@ -114,11 +112,10 @@ class Reader:
             self.remarks.append(line[1:].strip())
 
     def _read_header(self, line: str) -> None:
-        if line.startswith("$"):
-            key, _, value = line[1:].partition(":")
-            self.headers[HEADERS.get(key, "$" + key)] = value.strip()
-        else:
-            self.headers[line[:2]] = line[2:].strip()
+        """Headers stand before the start position; servers put $END_TIME behind the moves."""
+        key, _, value = line[1:].partition(":") if line.startswith("$") else (line[:2], "", line[2:])
+        name = HEADERS.get(key, "$" + key) if line.startswith("$") else key
+        (self.headers if self.builder is None else self.builder.game.headers)[name] = value.strip()
 
     def _read_statement(self, text: str, number: int) -> None:
         if text in ("+", "-") and self.builder is None:

@@ -24,7 +24,7 @@ _FRAME = re.compile(r"\s*\+-+\+\s*")
 _RANK = re.compile(r"\s*[|｜](.*)[|｜]\s*[一二三四五六七八九]?\s*")
 _PLY = re.compile(r"手数\s*[=＝]\s*(\d+)")
 _SINGLE = {"杏": "成香", "圭": "成桂", "全": "成銀", "王": "玉", "龍": "竜"}  # one letter a square
-_ONE_LETTER = {kanji: letter for letter, kanji in _SINGLE.items() if kanji.startswith("成")}
+_ONE_LETTER = {kanji: letter for letter, kanji in _SINGLE.items() if letter != "王"}
 _DIGITS = "〇一二三四五六七八九"
 EMPTY = "・"
 
