@@ -25,6 +25,7 @@ class Thinker(Protocol):
 
     name: str
     notes: list[str]
+    interrupted: bool  # the last `think` was ended by Ctrl-C
 
     def think(self, position: Position, limits: Limits, on_info: OnInfo) -> Result: ...
 
@@ -42,6 +43,7 @@ class OwnThinker:
         from usi.session import make_engine
 
         self._engine = make_engine(variant, threads)
+        self.interrupted = False
         self.notes: list[str] = []  # what the engine did otherwise than asked, such as a smaller table
         for name, value in {"hash_mb": hash_mb, **settings}.items():
             note = self._engine.set_option(name, value)
@@ -54,6 +56,7 @@ class OwnThinker:
 
     def think(self, position: Position, limits: Limits, on_info: OnInfo = lambda info: None) -> Result:
         """Search; reports come in the caller's thread. Raises ValueError naming what is wrong with the position."""
+        self.interrupted = False
         self._engine.set_position(position.sfen, list(position.moves))
         events: queue.SimpleQueue[Info | Result] = queue.SimpleQueue()
         self._engine.go(limits, events.put, events.put)
@@ -63,6 +66,7 @@ class OwnThinker:
             except queue.Empty:
                 continue
             except KeyboardInterrupt:
+                self.interrupted = True
                 self._engine.stop()
                 continue
             if isinstance(event, Result):
@@ -84,6 +88,7 @@ class UsiThinker:
         log: Callable[[LogEntry], None] | None = None,
     ) -> None:
         self._engine = UsiEngine(command, on_log=log)
+        self.interrupted = False
         self.notes: list[str] = []
         try:
             self._engine.start()
@@ -112,6 +117,7 @@ class UsiThinker:
 
     def think(self, position: Position, limits: Limits, on_info: OnInfo = lambda info: None) -> Result:
         """Search; reports come in the caller's thread."""
+        self.interrupted = False
         self._engine.position(position.sfen, position.moves)
         self._engine.start_search(limits)
         reports: list[Info] = []
@@ -124,6 +130,7 @@ class UsiThinker:
             try:
                 return result_of(self._engine.wait(None, keep), reports)
             except KeyboardInterrupt:
+                self.interrupted = True
                 return result_of(self._engine.stop(STOP_TIMEOUT, keep), reports)
 
     def close(self) -> None:

@@ -46,20 +46,33 @@ def board_svg(
     width = variant.width * CELL + 2 * PICTURE
     height = variant.height * CELL + 2 * BORDER
     view = _View(variant, flipped)
+    wood, *lines = empty_board(variant, flipped)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{round(size * height / width)}" '
         f'viewBox="0 0 {width} {height}" font-family="{FONT}" text-anchor="middle">',
         f"<title>{escape(format_sfen(placement, variant))}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<rect x="{HAND_WIDTH}" width="{width - 2 * HAND_WIDTH}" height="{height}" rx="4" fill="{WOOD}"/>',
+        wood,
         *_marks(view, last_move),
-        *_grid(variant),
-        *_coordinates(view),
+        *lines,
         *(_piece(piece, *view.middle(square), view) for square, piece in enumerate(placement.board) if piece),
         *(part for colour in COLOURS for part in _hand(placement, colour, view, width, height)),
         "</svg>",
     ]
     return "\n".join(parts)
+
+
+def empty_board(variant: Variant, flipped: bool = False) -> list[str]:
+    """The parts of a board without pieces: the wood, then lines and coordinates. Pages draw the rest themselves."""
+    height = variant.height * CELL + 2 * BORDER
+    width = variant.width * CELL + 2 * BORDER
+    wood = f'<rect x="{HAND_WIDTH}" width="{width}" height="{height}" rx="4" fill="{WOOD}"/>'
+    return [wood, *_grid(variant), *_coordinates(_View(variant, flipped))]
+
+
+def piece_svg(piece: int) -> str:
+    """A piece alone, its middle at the origin, its point up whosever it is."""
+    return _piece_at(piece, 0, 0, "")
 
 
 class _View:
@@ -130,8 +143,12 @@ def _text(text: str, x: float, y: float, size: float, colour: str = INK) -> str:
 
 
 def _piece(piece: int, x: float, y: float, view: _View, scale: float = 1.0) -> str:
+    turn = "" if view.below(colour_of(piece)) else " rotate(180)"
+    return _piece_at(piece, x, y, turn, scale)
+
+
+def _piece_at(piece: int, x: float, y: float, turn: str, scale: float = 1.0) -> str:
     kind, colour = type_of(piece), colour_of(piece)
-    turn = "" if view.below(colour) else " rotate(180)"
     size = CELL * scale
     points = " ".join(f"{px * size:g},{py * size:g}" for px, py in PENTAGON)
     name = "王" if kind == KING and colour == WHITE else ONE_KANJI[kind]
