@@ -22,11 +22,11 @@ def codec_of(name: str) -> str:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file without a byte order mark, all line ends as \\n.
+    """The text of a file without byte order mark and DOS end of file, all line ends as \\n.
 
     Raises RecordError with the line of the first bad byte.
     """
-    return _decode(data).replace("\r\n", "\n").replace("\r", "\n")
+    return _decode(data.rstrip(b"\x1a")).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _decode(data: bytes) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from engine.rules.notation import KANJI, RANKS, SAME
 from usi.records import ends
 from usi.records.builder import Builder
 from usi.records.encoding import numbered_lines
@@ -16,6 +17,7 @@ from usi.records.head import Head, side_names
 if TYPE_CHECKING:
     from engine.rules.board import Board
 
+_MOVE = re.compile(rf"(?:[1-9][1-9{RANKS}]|{SAME})\s*[{''.join(set(''.join(KANJI)))}]")
 _FORK = re.compile(r"変化:\s*(\d+)\s*手")
 
 
@@ -40,7 +42,9 @@ class JapaneseReader:
         return 0
 
     def read_strange(self, line: str, plain: str, number: int) -> None:
-        """A line of the head that means nothing to us is kept. Raises RecordError if it must not be overlooked."""
+        """A line of the head that means nothing to us is kept, but a move there must not be overlooked: RecordError."""
+        if _MOVE.search(plain):
+            raise RecordError(f"a move of another format, or a damaged one: {plain[:40]!r}", number)
         self.head.remarks.append(line.strip())
 
     def read(self, text: str) -> Game:
