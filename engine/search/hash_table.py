@@ -33,6 +33,7 @@ CLUSTER_BYTES = 64
 DEPTH_OFFSET = 3  # quiescence stores depths below zero
 AGES = 32
 AGE_SHIFT = 59
+PREPARED_MB = 256  # tables up to this size are filled with zeros at once, larger ones as they are used
 AGE_WEIGHT = 4  # a search's age counts as this many plies of depth when an entry must go
 
 U0 = np.uint64(0)
@@ -220,6 +221,8 @@ class HashTable:
         start = (-raw.ctypes.data % CLUSTER_BYTES) // 8
         self._words = raw[start : start + (wanted << 17)]
         self.megabytes = wanted
+        if wanted <= PREPARED_MB:
+            self._words[:] = 0  # the system hands out memory when it is first touched: now, not on a player's clock
 
     @property
     def address(self) -> int:
@@ -230,10 +233,13 @@ class HashTable:
         return len(self._words) // (CLUSTER_BYTES // 8)
 
     def clear(self) -> None:
-        """Forget everything; the table moves. Fresh memory costs nothing until it is used, but writing zeros over
-        gigabytes between two games cost minutes on a busy machine.
+        """Forget everything; a large table moves. Its fresh memory costs nothing until it is used, where writing zeros
+        over gigabytes between two games cost minutes on a busy machine.
         """
-        self._allocate(self.megabytes)
+        if self.megabytes <= PREPARED_MB:
+            self._words[:] = 0
+        else:
+            self._allocate(self.megabytes)
 
     def hashfull(self, age: int) -> int:
         """Permille of entries written by the search of this age, from a sample."""
