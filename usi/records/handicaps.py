@@ -9,7 +9,7 @@ from engine.rules.sfen import format_sfen, parse_sfen
 from engine.rules.variants import SHOGI, VARIANTS
 
 EVEN, EVEN_PRESET = "平手", "HIRATE"
-SMALL = {"judkins": "ジャドケンス将棋", "minishogi": "5五将棋"}  # KIF; JKF has no board but 9x9
+SMALL = {"judkins": "ジャドキンス将棋", "minishogi": "5五将棋"}  # KIF; JKF has no board but 9x9
 _REMOVED = (  # KIF, JKF, squares of white's pieces that are taken off; white moves first
     ("香落ち", "KY", "1a"),
     ("右香落ち", "KY_R", "9a"),
