@@ -169,11 +169,16 @@ def test_nothing_judged_is_no_accuracy() -> None:
 
 
 def test_turning_points_are_the_costliest_moves_between_two_leads() -> None:
-    verdicts = [plain(8), plain(0), plain(6), plain(0), plain(30), plain(25), plain(0)]
-    chances = [70, 62, 60, 55, 55, 30, 20, 20]  # black leads, and loses the lead over several moves
-    points = find_turning_points(verdicts, [0, 1, 0, 1, 0, 1, 0], chances)
-    assert points == [4]
-    assert [verdict.turning_point for verdict in verdicts] == [False] * 4 + [True, False, False]
+    verdicts = [plain(0), plain(0), plain(8), plain(6), plain(6), plain(0), plain(30), plain(25), plain(0)]
+    chances = [70, 70, 70, 62, 66, 60, 55, 25, 20, 20]  # black's lead ends, comes back for a moment, and is lost
+    points = find_turning_points(verdicts, [0, 1, 0, 1, 0, 1, 0, 1, 0], chances)
+    assert points == [6]
+    assert [verdict.turning_point for verdict in verdicts] == [False] * 6 + [True, False, False]
+
+
+def test_a_lead_given_back_at_once_is_none() -> None:
+    chances = [50, 30, 52, 50, 50]
+    assert find_turning_points([plain(20), plain(22), plain(2), plain(0)], [0, 1, 0, 1], chances) == []
 
 
 def test_a_lead_that_nobody_gave_away_turns_nothing() -> None:
@@ -433,8 +438,12 @@ def test_lines_are_named_from_where_they_begin() -> None:
     assert namer.line(4, ["7i8h"]) == ["S-8h"]
 
 
-def kif_analysis() -> GameAnalysis:
-    game, count = read_game(KIF.encode(), "game.kif", 1, None)
+def kif_analysis_without_variations() -> GameAnalysis:
+    return kif_analysis(KIF.partition("\n変化")[0])
+
+
+def kif_analysis(text: str = KIF) -> GameAnalysis:
+    game, count = read_game(text.encode(), "game.kif", 1, None)
     assert count == 1
     assert game.ending == "resignation"
     thinker = ScriptedThinker(
@@ -518,6 +527,9 @@ def test_kif_is_readable_by_other_libraries(tmp_path: Path) -> None:
     parsed = kif.Parser.parse_file(str(path))
     cshogi = pytest.importorskip("cshogi")
     assert [cshogi.move_to_usi(move) for move in parsed.moves] == BISHOP_LOST
+    other = pytest.importorskip("shogi.KIF")  # takes variations for more of the main line
+    (game,) = other.Parser.parse_str(annotated_kif(kif_analysis_without_variations(), "out.kifu").decode())
+    assert game["moves"] == BISHOP_LOST
 
 
 # ---------------------------------------------------------------- the command

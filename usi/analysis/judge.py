@@ -17,6 +17,7 @@ from usi.analysis.score import WIN_SCALE, Score
 BLACK, WHITE = 0, 1
 MARKS = ("inaccuracy", "mistake", "blunder")
 LEADS_AT = 65.0  # percent: who has more is ahead; between that and its counterpart the game is even
+LASTING = 3  # positions in a row that make a lead, unless the game ends: what is given back at once is none
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,8 @@ def find_turning_points(
     points = []
     leader: int | None = None
     since = 0  # the position from which the move is sought
-    for index, chance in enumerate(chances):
-        ahead = _leader(chance)
+    for index in range(len(chances)):
+        ahead = _leader(chances[index : index + LASTING])
         if ahead is None:
             continue
         if ahead != leader:
@@ -177,8 +178,10 @@ def find_turning_points(
     return points
 
 
-def _leader(chance: float | None) -> int | None:
-    """Who is ahead by black's chances."""
-    if chance is None:
-        return None
-    return BLACK if chance >= LEADS_AT else WHITE if chance <= 100 - LEADS_AT else None
+def _leader(chances: Sequence[float | None]) -> int | None:
+    """Who is ahead in all of these positions, by black's chances."""
+    leaders = {
+        None if chance is None else BLACK if chance >= LEADS_AT else WHITE if chance <= 100 - LEADS_AT else None
+        for chance in chances
+    }
+    return leaders.pop() if len(leaders) == 1 else None

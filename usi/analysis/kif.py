@@ -9,6 +9,7 @@ from __future__ import annotations
 from usi.analysis.game import GameAnalysis, Study
 from usi.analysis.judge import BLACK, Verdict
 from usi.analysis.names import Namer
+from usi.analysis.score import Score
 from usi.protocol import MATE_LENGTH_UNKNOWN
 from usi.records import Node, RecordError, write_games
 
@@ -72,12 +73,7 @@ class Annotator:
             comments.append(f"{'必至' if threat.brinkmate else '詰めろ'} ({len(threat.line)}手詰): {line}")
         if study.score is None:
             return comments
-        if study.score.mate is None:
-            comments.append(f"#評価値={(study.score.cp or 0) * (1 if study.turn == BLACK else -1)}")
-        else:
-            winner = study.turn if study.score.mate > 0 else 1 - study.turn
-            length = f":{_length(study.score.mate)}" if study.score.mate else ""
-            comments.append(f"#詰み={SIDE_NAMES[winner]}勝ち{length}")
+        comments.append(_score_comment(study.score, study.turn))
         if study.lines:
             comments.append("#読み筋=" + "".join(self._namer.line(study.ply, study.lines[0].moves)))
             comments += [f"#深さ={study.depth}", f"#ノード数={study.nodes}"]
@@ -91,10 +87,20 @@ class Annotator:
         moves = self._namer.legal(ply, study.lines[0].moves)
         if not moves or any(child.move == moves[0] for child in before.children):
             return
-        node = before.add(Node(moves[0], [f"{self._analysis.engine}: {study.score.text() if study.score else ''}"]))
+        comments = [_score_comment(study.lines[0].score, study.turn), f"#エンジン={self._analysis.engine}"]
+        node = before.add(Node(moves[0], comments))
         for move in moves[1:]:
             node = node.add(Node(move))
 
 
+def _score_comment(score: Score, turn: int) -> str:
+    """A score of the side to move, `turn`, as black's."""
+    if score.mate is None:
+        return f"#評価値={(score.cp or 0) * (1 if turn == BLACK else -1)}"
+    winner = turn if score.mate > 0 else 1 - turn
+    length = _length(score.mate)
+    return f"#詰み={SIDE_NAMES[winner]}勝ち{':' if length else ''}{length}"
+
+
 def _length(mate: int) -> str:
-    return "" if abs(mate) >= MATE_LENGTH_UNKNOWN else f"{abs(mate)}手"
+    return "" if abs(mate) >= MATE_LENGTH_UNKNOWN or mate == 0 else f"{abs(mate)}手"

@@ -108,7 +108,8 @@ def _notice(analysis: GameAnalysis) -> str:
 def _method(analysis: GameAnalysis) -> str:
     standards = analysis.standards
     return (
-        f"Winning chances are 1 / (1 + exp(-score / {standards.scale:g})), scores in hundredths of a pawn. A move is "
+        f"Scores are black's view, in hundredths of a pawn. Winning chances are "
+        f"1 / (1 + exp(-score / {standards.scale:g})). A move is "
         f"an inaccuracy, a mistake or a blunder when it loses {standards.inaccuracy:g}, {standards.mistake:g} or "
         f"{standards.blunder:g} % of them against the best move. Accuracy is computed as lichess describes it. "
         "A turning point is the costliest move by which the lead passed to the other side."
