@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import threading
@@ -387,6 +388,24 @@ def test_command_line_plays_and_writes_a_summary(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "A byoyomi 1 s, B 10 nodes" in " ".join(out.split())
     assert "resignation" in out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_narrow_terminal_shows_every_number(tmp_path, width):
+    from rich.console import Console
+
+    names = "an engine with a long name", "and another one"
+    settings = settings_for(spec(names[0], "7g7f"), spec(names[1], "7g7f"), sprt=Sprt(0, 100))
+    match = match_of(tmp_path, settings)
+    for number in range(24):
+        winner = ("black", "white", "draw")[number % 3]
+        match.store.add(GameResult(number, names[number % 2], names[1 - number % 2], "startpos", [], winner, "mate"))
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(final_report(match))
+    text = console.export_text()
+    assert "\u2026" not in text
+    for word in ("games", "score", "LOS", "24", "50.0 %"):
+        assert word in text
 
 
 def test_scores_of_mates_count_as_large():

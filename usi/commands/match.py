@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from usi.match.openings import openings_of
 from usi.match.report import final_report, game_line, live_report, progress_bar, write_summary
 from usi.match.runner import ClusterBackend, Match, Plan, ThreadBackend, check_openings
 from usi.match.store import GameResult, Store
+
+PLAIN_WIDTH = 120  # columns of the table in a file or a pipe
 
 EPILOG = """\
 An engine is a list of KEY=VALUE, quoted as in a shell:
@@ -90,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = Store(folder, settings.identity())
     backend = ClusterBackend(settings, arguments.scheduler) if arguments.scheduler else ThreadBackend(settings)
     match = Match(plan, store, backend)
-    return play(match, Console())
+    return play(match, Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH))
 
 
 def settings_from(values: Mapping[str, Any]) -> MatchSettings:

@@ -44,7 +44,7 @@ def game_line(game: GameResult, done: int, total: int) -> str:
 def results_table(match: Match) -> Table:
     """The pairings: results from the view of the first, Elo with its 95 % interval, LOS, pairs by their points."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    table.add_column("pairing", overflow="ellipsis", no_wrap=True)
+    table.add_column("pairing", overflow="fold")  # the only column that a narrow terminal may break
     for name in ("games", "+", "=", "-", "score", "Elo", "LOS"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("pairs 0 .. 2", justify="right", no_wrap=True)
