@@ -67,8 +67,10 @@ def walk(P, T, C, W, what, rounds):
             for i in range(n):
                 total += exchange_at_least(P, T, W, P.moves[i], int64(0))
         elif what == 8:
-            P.undo[P.ply].accumulated = np.int8(0)
-            total += call_evaluation(C.evaluate, address_of(P), address_of(T), address_of(C))
+            for i in range(n):
+                make_move(P, T, P.moves[i])
+                total += call_evaluation(C.evaluate, address_of(P), address_of(T), address_of(C))
+                unmake_move(P, T)
     return total
 
 
@@ -108,7 +110,7 @@ PARTS = (
     (5, "look for a mate in one", False),
     (6, "legality of one move", True),
     (7, "exchange value of a move", True),
-    (8, "evaluate (nothing remembered)", False),
+    (8, "make, evaluate, unmake", True),
 )
 
 
@@ -241,9 +243,8 @@ def time_stops(engine: Engine, count: int, times: int) -> None:
         controls.append(stop_control(count, pause))
     for name, values in (("stop to answer", searches), ("arithmetic", controls)):
         median, most, worst = np.quantile(values, (0.5, 0.95, 1.0))
-        print(
-            f"{name}, {count} thread(s), {times} times: median {median:.2f} ms, 95 % {most:.2f} ms, worst {worst:.2f} ms"
-        )
+        print(f"{name}, {count} thread(s), {times} times:", end=" ")
+        print(f"median {median:.2f} ms, 95 % {most:.2f} ms, worst {worst:.2f} ms")
 
 
 def main() -> None:
