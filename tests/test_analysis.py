@@ -269,6 +269,19 @@ def test_a_best_move_that_loses_to_a_solved_mate_is_thought_about_again() -> Non
     assert analysis.verdicts[0].mark == "blunder"
 
 
+def test_a_solved_mate_that_is_begun_holds_for_the_next_position() -> None:
+    thinker = ScriptedThinker({0: ("2g2f", Score(cp=100)), 1: ("8c8d", Score(cp=-100))})
+    finder = FakeFinder(" b - 1", ["7g7f", "3c3d", "2g2f"])
+    analysis = GameAnalyser(thinker, Limits(depth=3), finder=finder).analyse(  # type: ignore[arg-type]
+        PlayedGame("shogi", None, ["7g7f"])
+    )
+    after = analysis.studies[1]
+    assert after is not None
+    assert (after.score, after.best, after.lines[0].solved) == (Score(mate=-2), "3c3d", True)
+    assert analysis.verdicts[0] is not None
+    assert (analysis.verdicts[0].score, analysis.verdicts[0].is_best) == (Score(mate=3), True)
+
+
 def test_an_illegal_move_is_named_before_anything_is_searched() -> None:
     thinker = ScriptedThinker({})
     with pytest.raises(ValueError, match="move 2: .*7g7f"):

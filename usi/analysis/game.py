@@ -157,7 +157,10 @@ class GameAnalyser:
         self._ask_solver(study)
         if study.ply == len(game.moves):
             return True
-        return self._think_again(game, position, study, found[study.ply + 1])
+        following = found[study.ply + 1]
+        if following is not None and study.lines and study.lines[0].solved:
+            _carry_on(study.lines[0], game.moves[study.ply], following)
+        return self._think_again(game, position, study, following)
 
     def _think(self, position: Position, study: Study, limits: Limits) -> bool:
         result = self._thinker.think(position, limits, lambda info: None)
@@ -197,6 +200,14 @@ class GameAnalyser:
             study.lines = [lost, *study.lines[1:]]
             study.score = lost.score
         return True
+
+
+def _carry_on(mate: Line, played: str, following: Study) -> None:
+    """A solved mate that was begun in the game holds one ply later too, even if the search did not see it there."""
+    if mate.moves[0] != played or len(mate.moves) < 2 or following.score is None or following.score.mate is not None:
+        return
+    following.score = Score(mate=1 - len(mate.moves))
+    following.lines = [Line(following.score, mate.moves[1:], solved=True)]
 
 
 def _mates_within(score: Score | None, plies: int) -> bool:

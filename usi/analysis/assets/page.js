@@ -113,10 +113,13 @@
     return parts;
   }
 
-  function arrow(usi) {
+  function arrow(usi, side) {
     const [x, y] = middle(usi.slice(2, 4));
     const style = 'fill="none" stroke="#1d6f42" stroke-opacity=".75" stroke-width="7"';
-    if (usi[1] === "*") return `<circle cx="${x}" cy="${y}" r="${view.cell * 0.42}" ${style}/>`;
+    if (usi[1] === "*") {
+      const piece = pieceUse(side === "black" ? usi[0] : usi[0].toLowerCase(), x, y, 0.8);
+      return `<g opacity=".6">${piece}</g><circle cx="${x}" cy="${y}" r="${view.cell * 0.44}" ${style}/>`;
+    }
     const [fromX, fromY] = middle(usi.slice(0, 2));
     return `<path d="M${fromX} ${fromY}L${x} ${y}" ${style} marker-end="url(#tip)"/>`;
   }
@@ -135,7 +138,7 @@
       ...[...position.board].map(([name, piece]) => pieceUse(piece, ...middle(name), 1)),
       ...handParts(position, "black"),
       ...handParts(position, "white"),
-      best && showBest ? arrow(best) : "",
+      best && showBest ? arrow(best, position.turn) : "",
       "</svg>",
     ];
     at("board").innerHTML = parts.join("");
