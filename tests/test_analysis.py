@@ -25,7 +25,7 @@ from usi.analysis.record import game_record
 from usi.analysis.score import Score
 from usi.analysis.source import read_game
 from usi.analysis.threat import ThreatFinder
-from usi.analysis.threat_words import threat_words
+from usi.analysis.words import threat_words
 from usi.main import main
 from usi.protocol import Position
 from usi.records import read_games
@@ -598,6 +598,15 @@ def test_stopped_games_are_written_as_far_as_they_are_done(
     assert main(["analyse", *words]) == 130
     assert "stopped: the moves from 4 on were analysed" in capsys.readouterr().err
     assert [study is None for study in json.loads(path.read_text())["positions"]] == [True] * 3 + [False] * 2
+
+
+def test_reading_the_command_line_compiles_nothing() -> None:
+    code = (
+        "import sys; from usi.main import make_parser; make_parser(['analyse']).parse_args(['analyse', 'game.kif']); "
+        "import usi.analysis.single; sys.exit('numba' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parent.parent
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from engine.rules.board import Board
 
-NOTATIONS = ("usi", "western", "japanese")
-
 
 class Namer:
     """Names lines that begin anywhere in a game. Walks one board along the game, so ask in the order of the plies."""

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engine.search.limits import Info, Result
-from usi.analysis.threat_words import threat_words
+from usi.analysis.words import threat_words
 from usi.protocol import MATE_LENGTH_UNKNOWN, Position
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from usi.analysis.game import GameAnalysis, Study
 from usi.analysis.judge import BLACK, MARKS, Verdict
 from usi.analysis.names import Namer
 from usi.analysis.record import black_view
-from usi.analysis.threat_words import threat_words
+from usi.analysis.words import threat_words
 
 STYLES = {"inaccuracy": "yellow", "mistake": "dark_orange", "blunder": "bold red"}
 SIGNS = {"inaccuracy": "?!", "mistake": "?", "blunder": "??"}

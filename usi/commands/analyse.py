@@ -10,8 +10,8 @@ import argparse
 import sys
 from typing import Any
 
-from usi.analysis.names import NOTATIONS
 from usi.analysis.single import score_text
+from usi.analysis.words import NOTATIONS
 from usi.commands._arguments import POSITION_HELP, add_engine, add_variant, count, read_position
 
 __all__ = ["DEFAULT_DEPTH", "add_parser", "announce_compilation", "make_thinker", "run", "score_text"]

@@ -203,6 +203,7 @@
     if (move.missed_mate !== null) row.append(element("span", "tag missed", `Missed mate in ${move.missed_mate}`));
     if (move.turning_point) row.append(element("span", "tag", "Turning point"));
     if (move.is_best) row.append(element("span", "tag best", "Best move"));
+    else if (isEqual(move)) row.append(element("span", "quiet", "As good as the best move"));
     else if (!move.mark) row.append(element("span", "quiet", `Lost ${move.loss.toFixed(1)} % of the chances`));
     return row;
   }
@@ -234,7 +235,9 @@
   function betterRow(before, each) {
     const sign = before.turn === "black" ? 1 : -1;
     const names = each[game.notation] || each.pv;
-    const row = lineRow(scoreText(each, sign), each.pv, names, `Better was, instead of ${game.played[ply - 1].name}:`, false);
+    const move = game.played[ply - 1];
+    const title = `${isEqual(move) ? "The engine's choice" : "Better was"}, instead of ${move.name}:`;
+    const row = lineRow(scoreText(each, sign), each.pv, names, title, false);
     row.querySelectorAll("button").forEach((button, index) => {
       button.replaceWith(alternative(button, each.pv, names, index));
     });
@@ -314,6 +317,8 @@
     ply = Math.max(0, Math.min(game.moves.length, to));
     draw();
   }
+
+  const isEqual = (move) => move.loss < 0.5 && move.missed_mate === null;
 
   const isMarked = (move) => move.judged && (move.mark || move.missed_mate !== null);
 

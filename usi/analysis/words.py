@@ -1,4 +1,4 @@
-"""The threat check in words; imports nothing heavy."""
+"""Words of the reports; imports nothing heavy, as the command line needs them before anything is compiled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from usi.analysis.threat import Threat
 
 SIDE_NAMES = ("black", "white")
+NOTATIONS = ("usi", "western", "japanese")
 
 
 def threat_words(threat: Threat, side: int, line: Sequence[str]) -> str:
