@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -607,6 +608,24 @@ def test_reading_the_command_line_compiles_nothing() -> None:
     )
     root = Path(__file__).resolve().parent.parent
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("crash_at", [4, 2])
+def test_an_engine_that_dies_is_named_and_what_it_did_is_kept(
+    crash_at: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = Path(__file__).with_name("fake_usi_engine.py")
+    moves = " ".join([*BISHOP_LOST, "7i8h"])
+    command = shlex.join([sys.executable, str(script), "--moves", moves, "--score", "5", "--at", f"{crash_at}:crash"])
+    path = tmp_path / "out.json"
+    words = ["startpos", "moves", *BISHOP_LOST, "--game", "--no-threat", "--json", str(path), "--engine", command]
+    assert main(["analyse", *words, "--depth", "1"]) == 2
+    err = capsys.readouterr().err
+    assert "going down" in err.splitlines()[0]
+    assert path.exists() == (crash_at == 2)
+    if crash_at == 2:
+        positions = json.loads(path.read_text())["positions"]
+        assert [position is None for position in positions] == [True] * 3 + [False] * 2
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from engine.rules.board import Board
 from engine.search.limits import Limits, Result
 from usi.analysis.judge import BLACK, PlayerSummary, Standards, Verdict, find_turning_points, judge, summarise
 from usi.analysis.score import DRAWN, MATED, WON, Score, score_of
+from usi.client import EngineError
 from usi.protocol import Position
 from usi.thinker import Thinker
 
@@ -84,6 +85,7 @@ class GameAnalysis:
     turning_points: list[int] = field(default_factory=list)  # indices of moves
     players: list[PlayerSummary] = field(default_factory=list)  # black, white
     sides: list[int] = field(default_factory=list)  # who made each move
+    failure: str | None = None  # what went wrong with the engine; what was studied before is there
 
     @property
     def complete(self) -> bool:
@@ -94,6 +96,11 @@ class GameAnalysis:
     def first_ply(self) -> int | None:
         """The first position that was looked at."""
         return next((study.ply for study in self.studies if study is not None), None)
+
+    @property
+    def positions_searched(self) -> int:
+        """How many positions were thought about; the end of a game needs no thought."""
+        return sum(study is not None and study.ending is None for study in self.studies)
 
     def chances(self) -> list[float | None]:
         """Black's winning chances in every position, in percent."""
@@ -127,7 +134,8 @@ class GameAnalyser:
         self._finder = finder
 
     def analyse(self, game: PlayedGame, on_study: OnStudy = lambda study: None) -> GameAnalysis:
-        """Study every position and judge every move; Ctrl-C ends it and keeps the positions studied so far.
+        """Study every position and judge every move; Ctrl-C ends it and keeps the positions studied so far, and so
+        does an engine that dies.
 
         Raises ValueError naming a move that is not legal, before anything is searched.
         """
@@ -144,6 +152,8 @@ class GameAnalyser:
                 on_study(study)
         except KeyboardInterrupt:
             pass
+        except EngineError as error:
+            analysis.failure = str(error)
         pass_judgement(analysis)
         return analysis
 

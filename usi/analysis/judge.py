@@ -103,7 +103,9 @@ class PlayerSummary:
     missed_mates: int = 0
 
 
-def summarise(verdicts: Sequence[Verdict | None], sides: Sequence[int], chances: Sequence[float | None]) -> list:
+def summarise(
+    verdicts: Sequence[Verdict | None], sides: Sequence[int], chances: Sequence[float | None]
+) -> list[PlayerSummary]:
     """Summaries of black and white. `chances`: black's, in percent, before every move and at the end."""
     weights = _weights(chances)
     summaries = []

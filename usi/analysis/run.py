@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from usi.analysis.game import GameAnalyser, GameAnalysis, PlayedGame
 from usi.analysis.judge import Standards
 from usi.analysis.source import read_game
-from usi.main import INTERRUPTED
+from usi.main import BAD_INPUT, INTERRUPTED
 
 PIPE_WIDTH = 160  # columns of the table where it goes to no terminal
 
@@ -31,13 +31,14 @@ def run_game(arguments: argparse.Namespace, data: bytes, name: str) -> int:
         say(f"game {arguments.number} of {games} in {name} (--number chooses)")
     arguments.variant = game.variant
     analysis = think(arguments, game, study_limits(arguments), standards)
-    if analysis.first_ply is None:
-        say("nothing was analysed")
-        return INTERRUPTED
-    if not analysis.complete:
-        say(f"stopped: the moves from {analysis.first_ply + 1} on were analysed, the earlier ones were not")
-    write_outputs(arguments, analysis)
-    return 0 if analysis.complete else INTERRUPTED
+    if not analysis.positions_searched:
+        say(analysis.failure or "nothing was analysed")
+    elif not analysis.complete:
+        reason = analysis.failure or "stopped"
+        say(f"{reason}: the moves from {(analysis.first_ply or 0) + 1} on were analysed, the earlier ones were not")
+    if analysis.positions_searched:
+        write_outputs(arguments, analysis)
+    return BAD_INPUT if analysis.failure else 0 if analysis.complete else INTERRUPTED
 
 
 def say(text: str) -> None:
