@@ -1,16 +1,19 @@
-"""`go mate` through the engine: answers, limits, memory shared with the search, and the game before the position."""
+"""`go mate` through the engine: answers, limits, memory shared with the search, and the game before the position.
+Below it, the solver's share of an ordinary search.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from engine.rules.board import Board
-from engine.search.engine import Engine
+from engine.search.engine import MATE_SHARE, Engine
 from engine.search.limits import Info, Limits, Result
-from engine.search.mate_thinking import repeats_the_game
+from engine.search.root_mate import repeats_the_game
 
 DATA = Path(__file__).parent / "data"
 HARD = "1pG1B4/Gs+P6/pP7/n1ls5/3k5/nL4+r1b/1+p1p+R4/1S7/2N5K b SP2gn2l11p 1"  # Zuko 1: 69 plies
@@ -130,3 +133,73 @@ def test_a_line_that_repeats_the_game_for_the_fourth_time_is_seen(engine: Engine
         key = int(position["ply"])
         assert repeats_the_game(position, engine.tables, engine.variant, line) == repeats
         assert int(position["ply"]) == key
+
+
+# ---------------------------------------------------------------- beside the ordinary search
+
+
+HIDDEN = "ln6l/3+B2k2/6pg1/p2G3p1/3PppP1p/PP7/2BGP1N1P/6K2/LN6L b RG4SN4Pr2p 135"  # seven plies, checks everywhere
+
+
+@pytest.fixture
+def settled(engine: Engine) -> Iterator[Engine]:
+    engine.new_game()
+    yield engine
+    for name, value in (("mate_share", MATE_SHARE), ("multipv", 1), ("impasse_rule", "CSARule27"), ("max_moves", 0)):
+        engine.set_option(name, value)
+
+
+def test_a_mate_that_the_search_does_not_see_is_played(settled: Engine) -> None:
+    limits = Limits(depth=20, nodes=100_000)
+    settled.set_option("mate_share", 0)
+    assert ask(settled, HIDDEN, limits)[0].mate is None
+    settled.set_option("mate_share", MATE_SHARE)
+    settled.new_game()
+    result, infos = ask(settled, HIDDEN, limits)
+    assert (result.mate, result.bestmove, result.ponder) == (7, result.lines[0].pv[0], result.lines[0].pv[1])
+    assert_mates(HIDDEN, result.lines[0].pv)
+    assert infos[-1].pv == result.lines[0].pv
+    assert result.nodes <= 110_000
+
+
+def test_the_rest_of_a_mate_is_known_at_once(settled: Engine) -> None:
+    sfen = next(row for row in rows("long_mates.tsv") if row.startswith("17")).split("\t")[1]
+    moves: list[str] = []
+    while True:
+        limits = Limits(nodes=1000 if moves else 1_000_000)
+        result, _ = ask(settled, sfen, limits, moves)
+        assert result.mate is not None and result.mate > 0
+        moves.append(result.bestmove)
+        board = Board(sfen)
+        for move in moves:
+            board.push_usi(move)
+        if board.is_checkmate():
+            return
+        moves.append(str(sorted(map(str, board.legal_moves))[len(moves) % len(board.legal_moves)]))
+
+
+def test_the_share_keeps_searches_the_same(settled: Engine) -> None:
+    seen = []
+    for _ in range(2):
+        settled.new_game()
+        _, infos = ask(settled, HIDDEN, Limits(depth=9))
+        seen.append([(info.depth, info.nodes, info.score_cp, info.mate, info.pv) for info in infos if info.pv])
+    assert seen[0] == seen[1]
+
+
+def test_with_many_lines_the_mate_comes_first_and_no_move_twice(settled: Engine) -> None:
+    settled.set_option("multipv", 4)
+    result, _ = ask(settled, HIDDEN, Limits(depth=20, nodes=200_000))
+    assert result.mate == 7
+    assert [info.multipv for info in result.lines] == [1, 2, 3, 4]
+    assert len({info.pv[0] for info in result.lines}) == 4
+
+
+def test_mates_that_rules_may_spoil_are_left_to_the_search(settled: Engine) -> None:
+    limits = Limits(depth=20, nodes=50_000)
+    settled.set_option("impasse_rule", "TryRule")
+    assert ask(settled, HIDDEN, limits)[0].mate is None
+    settled.set_option("impasse_rule", "CSARule27")
+    settled.set_option("max_moves", 138)  # the game is over before the mate
+    settled.new_game()
+    assert ask(settled, HIDDEN, limits)[0].mate is None

@@ -241,9 +241,13 @@ def only_checks(sfen: str, line: list[str]) -> bool:
 def test_mates_are_found_with_their_length_and_a_complete_line(engine: Engine, row: str) -> None:
     length, sfen = row.split("\t")
     plies = int(length)
-    result, _ = run(engine, sfen, Limits(depth=plies + 8, nodes=1_000_000))
-    if result.mate is None or result.mate > plies:
-        result, _ = run(engine, sfen, Limits(depth=plies + 22, nodes=2_000_000))
+
+    def stop_when_found(info: Info) -> None:
+        if info.mate is not None and 0 < info.mate <= plies:
+            engine.stop()
+
+    engine.set_position(sfen, [])
+    result = engine.search(Limits(depth=plies + 22, nodes=2_000_000), stop_when_found)
     assert result.mate is not None
     line = result.lines[0].pv
     assert len(line) == result.mate
@@ -259,9 +263,10 @@ def test_exchanges_behind_every_capture_do_not_swamp_the_first_iteration(engine:
     assert infos[-1].nodes < 10_000
 
 
+@pytest.mark.parametrize("nodes", [200_000, pytest.param(2_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sfen", rows("no_mates.tsv"))
-def test_no_mate_by_checks_is_claimed_where_there_is_none(engine: Engine, sfen: str) -> None:
-    result, _ = run(engine, sfen, Limits(nodes=200_000))
+def test_no_mate_by_checks_is_claimed_where_there_is_none(engine: Engine, sfen: str, nodes: int) -> None:
+    result, _ = run(engine, sfen, Limits(nodes=nodes))
     if result.mate is not None:  # one of them is won by a quiet move
         assert after(sfen, result.lines[0].pv).is_checkmate()
         assert not only_checks(sfen, result.lines[0].pv)

@@ -91,6 +91,14 @@ OPTIONS = (
     spin(
         "PvInterval", 300, 0, 100000, "", "ms between reports in play; GUIs draw twice a second. Analysis reports all"
     ),
+    spin(
+        "MateShare",
+        5,
+        0,
+        100,
+        "mate_share",
+        "percent of the nodes that go into looking for mates by checks alone; 0 = none",
+    ),
     check("GenerateAllLegalMoves", False, "all_moves", "also think about declined promotions that never help"),
     check("ConsiderationMode", False, "", "for study: every line is reported, complete, and nobody resigns"),
     Option(

@@ -44,6 +44,8 @@ OnDone = Callable[[Result], None]
 ROOM_FOR_SEARCH = MAX_PLY + 48  # undo entries kept free behind the game
 KEPT_HISTORY = 1024  # plies of a very long game that are forgotten at once when the undo stack is full
 MAX_THREADS = 512
+MATE_SHARE = 5  # percent of the search's nodes that the mate solver gets at the root
+ROOT_SOLVER_PART, ROOT_SOLVER_MOST = 16, 64  # its memory: one part in so many of the hash table's, MB at most
 
 
 class PositionError(ValueError):
@@ -64,6 +66,8 @@ class Engine:
         self.shared["clock_unit"] = self._clock.unit
         self._hash = HashTable(max(1, hash_mb))
         self._hash_is_lent = False  # to the mate solver: then it is no transposition table
+        self._hash_is_used = False  # False: nothing has been written there
+        self.mate_share = MATE_SHARE
         self._attach_hash()
         self._threads = threads
         self._eval_file: str | None = None
@@ -72,6 +76,7 @@ class Engine:
         self._all_moves = False
         self.multipv = 1
         self.previous_score: int | None = None
+        self.mate_is_on = False  # the last search found a mate beside it
         self.lateness = Lateness()
         self._settings: dict[str, int] = {}
         self._game: tuple[str | None, list[str]] | None = None  # what the position came from
@@ -84,7 +89,8 @@ class Engine:
         """Change a setting; returns a note for the user when something was done differently from what was asked.
 
         Names: threads, hash_mb, multipv, variant, impasse_rule, max_moves (also max_moves_to_draw), draw_value_black,
-        draw_value_white, all_moves, eval_file, fv_scale, parameter.NAME and switch.NAME (see parameters.py).
+        draw_value_white, all_moves, mate_share (percent), eval_file, fv_scale, parameter.NAME and switch.NAME (see
+        parameters.py).
         Raises ValueError with a clear text; then the old setting stays.
         """
         with self._control:
@@ -111,8 +117,9 @@ class Engine:
         if value < 1:
             raise ValueError(f"hash_mb: {value} is less than 1")
         self._hash.resize(value)
-        self._hash_is_lent = False
+        self._hash_is_lent = self._hash_is_used = False
         self._attach_hash()
+        self._set_root_solver()
         if self._hash.megabytes < value:
             return f"hash table cut down from {value} MB to {self._hash.megabytes} MB: more does not fit in memory"
         return None
@@ -123,15 +130,26 @@ class Engine:
 
     def _clear_hash_table(self) -> None:
         self._hash.clear()
-        self._hash_is_lent = False
+        self._hash_is_lent = self._hash_is_used = False
         self._attach_hash()
 
-    def _lend_hash(self) -> None:
-        """Let the mate solver have the memory; what the search kept there is lost."""
-        if not self._hash_is_lent:
-            self._hash.clear()
-            self._hash_is_lent = True
+    def _hand_over_hash(self, to_solver: bool) -> None:
+        """Let the mate solver or the search have the memory; what the other kept there is lost."""
+        if to_solver != self._hash_is_lent and self._hash_is_used:
+            self._clear_hash_table()
+        if to_solver and not self._hash_is_lent:
             self.mate_solver.attach()
+        self._hash_is_lent, self._hash_is_used = to_solver, True
+
+    def _set_root_solver(self) -> None:
+        """The solver that looks for mates beside the search has a small table of its own."""
+        megabytes = min(max(self._hash.megabytes // ROOT_SOLVER_PART, 1), ROOT_SOLVER_MOST)
+        self.root_solver = MateSolver(self.variant.name, megabytes)
+
+    def _set_mate_share(self, value: int) -> None:
+        if not 0 <= value <= 100:
+            raise ValueError(f"mate_share: {value} is not within 0 to 100")
+        self.mate_share = value
 
     def _set_multipv(self, value: int) -> None:
         if value < 1:
@@ -142,7 +160,8 @@ class Engine:
         self.variant = get_variant(value)
         self.tables = variant_tables(value)
         self.mate_solver = MateSolver(value, table=self._hash)
-        self._clear_hash_table()
+        self._hash_is_used = True
+        self._set_root_solver()
         self._load_evaluation()
         self.workers = []
         self._game = None
@@ -238,6 +257,8 @@ class Engine:
         with self._control:
             self._require_idle()
             self._clear_hash_table()
+            self.root_solver.clear()
+            self.mate_is_on = False
             self.shared["hash_age"] = 0
             self.previous_score = None
             for worker in self.workers:
@@ -308,10 +329,7 @@ class Engine:
                 worker.copy_position(self.workers[0])
             self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES
             self._stop_flag[0] = 0
-            if limits.mate is not None:
-                self._lend_hash()
-            elif self._hash_is_lent:
-                self._clear_hash_table()
+            self._hand_over_hash(limits.mate is not None)
             kind = Thinking if limits.mate is None else MateThinking
             thinking = kind(self, limits, moves, on_info or _ignore, on_done)
             self._thinking = thinking

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
-from engine.rules.endings import REPETITIONS, count_occurrences
-from engine.rules.moves import parse_usi
-from engine.rules.position import make_move, unmake_move
-from engine.rules.variants import Variant
-from engine.search.layout import MAX_PLY
 from engine.search.limits import Info, Result
 from engine.search.mate_search import solve_mate
+from engine.search.root_mate import repeats_the_game
 from engine.search.thinking import Thinking
 
 
@@ -35,20 +29,3 @@ class MateThinking(Thinking):
 
     def _tell_progress(self) -> None:
         """The solver reports by itself."""
-
-
-def repeats_the_game(P: np.void, T: np.void, variant: Variant, line: list[str]) -> bool:
-    """True if a position of the line, together with those of the game before it, ends the game by repetition.
-
-    The solver knows nothing of the game. P has the game's moves behind it and is left as it was.
-    """
-    played, found = 0, False
-    for text in line[:MAX_PLY] if int(P["ply"]) else []:
-        make_move(P, T, np.int32(parse_usi(text, variant)))
-        played += 1
-        found = count_occurrences(P) >= REPETITIONS
-        if found:
-            break
-    for _ in range(played):
-        unmake_move(P, T)
-    return found

@@ -11,6 +11,7 @@ from engine.rules.moves import format_usi
 from engine.search.clock import Plan, Progress, make_plan
 from engine.search.layout import BOUND_EXACT, BOUND_LOWER, BOUND_UPPER, MATE_IN_MAX, MAX_PLY, STACK_BEFORE
 from engine.search.limits import Info, Limits, Result
+from engine.search.root_mate import RootMate
 from engine.search.workers import RootLine, Worker, vote
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Thinking:
         self._deadline: float | None = None
         self._plan: Plan | None = None
         self._progress = Progress(previous_score=engine.previous_score)
+        self._root_mate = RootMate(engine) if moves is None else None
         self.finished = False
         position = engine.workers[0].position
         self._side = int(position["side"])
@@ -226,9 +228,22 @@ class Thinking:
             if not main.search_depth(depth, lines, self._report_window(main, depth) if lines == 1 else None):
                 self._finish_depth_one(main, depth)
                 return
+            self._seek_mate(main)
             self._report(main, depth, lines)
             if self._may_end(main, depth):
                 return
+
+    def _seek_mate(self, main: Worker) -> None:
+        """Between iterations: the mate solver's share. Its nodes count as the search's."""
+        if self._root_mate is None:
+            return
+        self._root_mate.seek(main.nodes, self._deadline)
+        if self._limits.nodes is not None:
+            main.set_node_limit(max(1, self._limits.nodes - self._root_mate.nodes))
+
+    @property
+    def _mate_found(self) -> bool:
+        return self._root_mate is not None and self._root_mate.found is not None
 
     def _finish_depth_one(self, main: Worker, depth: int) -> None:
         """A search stopped within its first iteration still reports the move it will answer with."""
@@ -241,7 +256,7 @@ class Thinking:
         """After an iteration: is another one wanted?"""
         line = main.root_line(0)
         forced = int(main.record["root_count"]) == 1 and depth >= FORCED_MOVE_DEPTH
-        mate_is_sure = line.mate is not None and abs(line.mate) < depth
+        mate_is_sure = self._mate_found or (line.mate is not None and abs(line.mate) < depth)
         factor = self._progress.update(line.move, line.score, main.take_best_changes(), main.effort())
         with self._changed:
             plan = self._plan
@@ -263,7 +278,8 @@ class Thinking:
         return int((time.perf_counter() - self._started) * 1000)
 
     def _nodes(self) -> int:
-        return sum(worker.nodes for worker in self._engine.workers)
+        own = self._root_mate.nodes if self._root_mate is not None else 0
+        return own + sum(worker.nodes for worker in self._engine.workers)
 
     def _report_window(self, main: Worker, depth: int) -> Callable[[int, int], None]:
         def report(line: int, outcome: int) -> None:
@@ -273,9 +289,16 @@ class Thinking:
         return report
 
     def _report(self, main: Worker, depth: int, lines: int) -> None:
+        infos = []
         for line in range(lines):
             main.lengthen(line, depth)
-            self._on_info(self._info(main.root_line(line), depth, line))
+            infos.append(self._info(main.root_line(line), depth, line))
+        for info in self._with_mate(infos):
+            self._on_info(info)
+
+    def _with_mate(self, infos: list[Info]) -> list[Info]:
+        """Reports of the best lines, and of the solver's mate if it has found one."""
+        return infos if self._root_mate is None else self._root_mate.take_part(infos)
 
     def _info(self, line: RootLine, depth: int, rank: int) -> Info:
         elapsed, nodes = self._elapsed_ms(), self._nodes()
@@ -309,10 +332,11 @@ class Thinking:
         line = best.root_line(0)
         engine.previous_score = line.score if line.is_searched else None
         count = min(engine.multipv, int(main.record["root_count"])) if best is main else 1
-        infos = [self._info(best.root_line(rank), best.completed_depth, rank) for rank in range(count)]
+        infos = self._with_mate([self._info(best.root_line(rank), best.completed_depth, rank) for rank in range(count)])
+        pv = infos[0].pv
         return Result(
-            bestmove=format_usi(line.move),
-            ponder=format_usi(line.line[1]) if len(line.line) > 1 else None,
+            bestmove=pv[0] if pv else format_usi(line.move),
+            ponder=pv[1] if len(pv) > 1 else None,
             score_cp=infos[0].score_cp,
             mate=infos[0].mate,
             nodes=self._nodes(),
