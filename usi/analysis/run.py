@@ -21,7 +21,7 @@ PIPE_WIDTH = 160  # columns of the table where it goes to no terminal
 
 def run_game(arguments: argparse.Namespace, data: bytes, name: str) -> int:
     """Analyse and write what was asked for; the exit code. Everything that can be wrong is found before thinking."""
-    from usi.commands.analyse import study_limits
+    from usi.commands.analyse import GAME_DEPTH, study_limits
 
     standards = read_standards(arguments.thresholds, arguments.scale)
     arguments.notation = arguments.notation or "japanese"
@@ -30,7 +30,7 @@ def run_game(arguments: argparse.Namespace, data: bytes, name: str) -> int:
     if games > 1:
         say(f"game {arguments.number} of {games} in {name} (--number chooses)")
     arguments.variant = game.variant
-    analysis = think(arguments, game, study_limits(arguments), standards)
+    analysis = think(arguments, game, study_limits(arguments, GAME_DEPTH), standards)
     if not analysis.positions_searched:
         say(analysis.failure or "nothing was analysed")
     elif not analysis.complete:

@@ -12,9 +12,9 @@ from engine.rules.sfen import format_sfen, parse_sfen
 from engine.rules.variants import Variant, get_variant
 from engine.search.mate_search import MateResult, MateSolver
 
-DEFAULT_NODES = 20_000  # for each question
+DEFAULT_NODES = 100_000  # for each question; a whole game of 181 moves costs less than a second
 BRINK_NODES = 20_000  # at most, for each move that might keep a mate off
-HASH_MB = 16
+HASH_MB = 32
 
 THREAT, NONE, UNKNOWN, IN_CHECK = "threat", "none", "unknown", "in check"
 

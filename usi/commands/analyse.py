@@ -17,6 +17,7 @@ from usi.commands._arguments import POSITION_HELP, add_engine, add_variant, coun
 __all__ = ["DEFAULT_DEPTH", "add_parser", "announce_compilation", "make_thinker", "run", "score_text"]
 
 DEFAULT_DEPTH = 12
+GAME_DEPTH = 14  # about a tenth of a second a position, as what follows is known already
 
 
 def add_parser(subparsers: Any) -> None:
@@ -27,7 +28,9 @@ def add_parser(subparsers: Any) -> None:
     )
     add_variant(parser)
     parser.set_defaults(variant=None)  # a record says itself what it is of
-    parser.add_argument("--depth", type=count(1, 255), metavar="N", help=f"plies (default: {DEFAULT_DEPTH})")
+    parser.add_argument(
+        "--depth", type=count(1, 255), metavar="N", help=f"plies (default: {DEFAULT_DEPTH}; {GAME_DEPTH} in a game)"
+    )
     parser.add_argument("--nodes", type=count(1), metavar="N", help="positions to look at")
     parser.add_argument("--movetime", type=count(1), metavar="MS", help="thinking time in milliseconds")
     parser.add_argument("--multipv", type=count(1, 600), default=1, metavar="K", help="lines to show (default: 1)")
@@ -50,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
         "--mate-nodes",
         type=count(1),
         metavar="N",
-        help="positions the mate solver looks at for each question (default: 20000 for a game, 1000000 for a position)",
+        help="positions the mate solver looks at for each question (default: 100000 for a game, 1000000 for a position)",
     )
     parser.add_argument("--engine", metavar="CMD", help="let this USI engine think instead of Narikin")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option for --engine")
@@ -115,7 +118,7 @@ def run_position(arguments: argparse.Namespace) -> int:
     arguments.variant = arguments.variant or "shogi"
     arguments.notation = arguments.notation or "usi"
     position = read_position(arguments.position, arguments.variant)
-    limits = study_limits(arguments)
+    limits = study_limits(arguments, DEFAULT_DEPTH)
     report = choose_report(arguments, position)
     thinker = make_thinker(arguments)
     try:
@@ -131,13 +134,13 @@ def run_position(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def study_limits(arguments: argparse.Namespace) -> Any:
+def study_limits(arguments: argparse.Namespace, default_depth: int) -> Any:
     """Depth, nodes, time as asked for, or the default depth."""
     from usi.thinker import default_limits
 
     limits = default_limits(depth=arguments.depth, nodes=arguments.nodes, movetime=arguments.movetime)
     if arguments.depth is None and arguments.nodes is None and arguments.movetime is None:
-        limits.depth = DEFAULT_DEPTH
+        limits.depth = default_depth
     return limits
 
 
