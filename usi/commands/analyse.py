@@ -53,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
         "--mate-nodes",
         type=count(1),
         metavar="N",
-        help="positions the mate solver looks at for each question (default: 100000 for a game, 1000000 for a position)",
+        help="positions the mate solver looks at for each question (default: 100000 in a game, else 1000000)",
     )
     parser.add_argument("--engine", metavar="CMD", help="let this USI engine think instead of Narikin")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option for --engine")
