@@ -17,7 +17,7 @@ from usi.book.choose import Filters, draw, playable
 from usi.book.entry import HEADER, BookError, BookMove, Entry, join_moves, parse_entry, parse_move, ranked
 from usi.book.file import BookFile, read_entries, write_book
 from usi.book.flip import flip_key, flip_move, flip_usi
-from usi.book.player import BookPlayer, Lookup
+from usi.book.player import BookPlayer, Lookup, shipped_book
 from usi.options import OptionValues
 from usi.protocol import Position
 
@@ -437,6 +437,27 @@ def test_a_changed_option_or_file_is_loaded_again(tmp_path: Path) -> None:
     assert not player.is_current(options)
     assert player.load(options) == []
     assert player.answer(Position(), CLOCK, options) is not None
+
+
+def test_the_shipped_book_is_sound() -> None:
+    path = shipped_book("shogi")
+    assert path is not None and path.stat().st_size < 1_000_000
+    assert shipped_book("minishogi") is None
+    entries = read_entries(path)
+    assert 1000 <= len(entries) == len({entry.key for entry in entries})
+    assert START in {entry.key for entry in entries}
+    for entry in entries:
+        board = Board(entry.sfen)
+        assert all(board.is_legal(board.parse_usi(move.move)) for move in entry.moves)
+        scores = [move.score for move in entry.moves if move.score is not None]
+        assert len(scores) == len(entry.moves) > 0 and scores == sorted(scores, reverse=True)
+        assert min(move.depth or 0 for move in entry.moves) >= 8
+    player, options = BookPlayer(random.Random(1)), options_of(Path("shipped"))
+    assert player.load(options) == []
+    assert player.answer(Position(), CLOCK, options) is not None
+    options.set("USI_Variant", "judkins")
+    assert player.load(options) == []
+    assert player.answer(Position(), CLOCK, options) is None
 
 
 # ---------------------------------------------------------------- over USI

@@ -230,6 +230,7 @@ def test_a_book_grows_by_search_and_goes_on(tmp_path: Path, capsys: pytest.Captu
     assert main([*words, "--positions", "4"]) == 0
     assert main([*words, "--positions", "6"]) == 0
     assert "6 positions, 2 of them new" in capsys.readouterr().out
+    assert path.read_text().splitlines()[1].startswith("# narikin book search: 200 nodes, 4 lines, margin 60, ")
     entries = read_entries(path)
     assert len(entries) == 6
     for entry in entries:

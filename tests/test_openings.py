@@ -10,7 +10,7 @@ from engine.rules.board import Board
 from usi.match.openings import shipped_set
 from usi.match.schedule import read_openings
 
-SETS = {"shogi": (300, 6, 24), "minishogi": (150, 3, 12)}  # how many at least, plies
+SETS = {"shogi": (300, 6, 24), "judkins": (150, 2, 16), "minishogi": (150, 3, 12)}  # how many at least, plies
 
 
 @pytest.mark.parametrize("variant", SETS)

@@ -34,6 +34,10 @@ class Effort:
     margin: int = 60  # centipawns that a move may be behind the best
     engine: str = ""  # who thinks: its name and network
 
+    def __str__(self) -> str:
+        size = f"{self.nodes} nodes" if self.nodes else f"depth {self.depth}"
+        return f"narikin book search: {size}, {self.lines} lines, margin {self.margin}, {self.engine}"
+
     @property
     def limits(self) -> Limits:
         return default_limits(nodes=self.nodes or None, depth=self.depth or None)
@@ -88,11 +92,11 @@ class Explorer:
     journal: Journal
     variant: str
     plies: int  # no position behind so many plies from its root is searched
-    positions: int  # nor more than so many in all
+    positions: int  # nor more than so many by this run, those that it finds in the journal included
     progress: Callable[[int, int], None] = lambda done, waiting: None
 
     def run(self, roots: Iterable[Position]) -> list[Entry]:
-        """The entries of the tree, those of the journal included. Ctrl-C is raised; the journal has what was done."""
+        """The book: all positions of the journal, old and new. Ctrl-C is raised; the journal has what was done."""
         waiting: list[tuple[int, int, str, int]] = []
         known: dict[str, Entry] = {}
         for number, root in enumerate(roots):
@@ -112,7 +116,7 @@ class Explorer:
             for move, after in zip(entry.moves, self._children(sfen, entry.moves), strict=True):
                 number += 1
                 heapq.heappush(waiting, (cost + STEP + best - score_of(move), number, after, ply + 1))
-        return carried_back([entry for entry in known.values() if entry.moves], self.variant)
+        return carried_back([entry for entry in self.journal.entries.values() if entry.moves], self.variant)
 
     def _search(self, sfen: str) -> Entry:
         result = self.think(sfen)

@@ -157,12 +157,17 @@ def read_entries(path: Path) -> list[Entry]:
     return list(book)
 
 
-def write_book(path: Path, entries: Iterable[Entry]) -> None:
-    """Write a book, sorted by position as text. The file is there whole or not at all. Raises OSError."""
+def write_book(path: Path, entries: Iterable[Entry], remark: str = "") -> None:
+    """Write a book, sorted by position as text; the remark says how it was made.
+
+    The file is there whole or not at all. Raises OSError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".new")
     with part.open("w", encoding="utf-8", newline="\n") as file:
         print(HEADER, file=file)
+        if remark:
+            print(f"# {remark}", file=file)
         for entry in sorted(entries, key=lambda entry: (entry.key.encode(), entry.ply or 0)):
             if entry.moves:
                 print(*entry.lines(), sep="\n", file=file)

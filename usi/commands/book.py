@@ -108,7 +108,7 @@ def search(arguments: argparse.Namespace) -> int:
     def explore(progress: Callable[[int, int], None], positions: int) -> int:
         explorer = Explorer(think, effort, journal, arguments.variant, arguments.plies, positions, progress)
         entries = explorer.run(roots)
-        write_book(out, entries)
+        write_book(out, entries, str(effort))
         return len(entries)
 
     try:
