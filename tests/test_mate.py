@@ -101,6 +101,19 @@ def test_a_counter_check_can_be_answered_by_mate(solver: MateSolver) -> None:
     assert_is_mate(sfen, result)
 
 
+@pytest.mark.parametrize(
+    "sfen",
+    [
+        "8k/9/9/9/9/9/7R1/9/9 b r2b4g4s4n4l18p 1",  # a rook can check for ever
+        "4k4/9/9/9/9/9/4+B4/9/9 b 2rb4g4s4n4l18p 1",
+        "k8/9/9/9/4+R4/9/9/9/9 b r2b4g4s4n4l18p 1",
+    ],
+)
+def test_checks_without_end_are_no_mate(solver: MateSolver, sfen: str) -> None:
+    result = solver.solve(sfen, nodes=1_000_000)
+    assert (result.status, result.line) == ("nomate", [])
+
+
 def test_a_position_without_a_king_to_mate_has_no_mate(solver: MateSolver) -> None:
     assert solver.solve("9/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1").status == "nomate"
 
