@@ -220,7 +220,7 @@ def test_targets_mix_scores_and_results() -> None:
 
 @pytest.mark.parametrize("variant", ["shogi", "minishogi"])
 def test_command_trains_and_reports(variant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    games, out = tmp_path / "games", tmp_path / "nn.bin"
+    games, out = tmp_path / "games", tmp_path / "new" / "folder" / "nn.bin"
     archive.append_games(games, random_games(variant, 40, 60))
     words = f"train --data {games} --out {out} --variant {variant} --features halfkp --width 64 --epochs 2 --batch 256"
     assert main(words.split()) == 0
@@ -239,6 +239,7 @@ def test_command_trains_and_reports(variant: str, tmp_path: Path, capsys: pytest
         ("--data {games} --batch 1048576", "less than one batch"),
         ("--data {games} --start {games}", "no checkpoint"),
         ("--data {games} --variant judkins", "judkins"),
+        ("--data {games} --checkpoint {folder}", "is a folder"),
     ],
 )
 def test_bad_requests_are_explained(
@@ -246,7 +247,7 @@ def test_bad_requests_are_explained(
 ) -> None:
     games = tmp_path / "games"
     archive.append_games(games, random_games("shogi", 8, 60))
-    line = f"train --out {tmp_path / 'nn.bin'} --batch 256 {words.format(games=games)}"
+    line = f"train --out {tmp_path / 'nn.bin'} --batch 256 {words.format(games=games, folder=tmp_path)}"
     assert main(line.split()) != 0
     assert complaint in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "nn.bin").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def run(arguments: Any) -> int:
     from eval.learn import run as learn
 
     recipe = make_recipe(arguments)
+    checkpoint = arguments.checkpoint or arguments.out.with_name(arguments.out.name + ".npz")
+    prepare_outputs([path for path in (arguments.out, checkpoint, arguments.plot) if path])
     console = Console()
     columns = (
         TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
@@ -94,7 +97,6 @@ def run(arguments: Any) -> int:
             progress.update(task, completed=done, total=total, loss=mean, speed=speed, visible=True)
 
         watcher = learn.Watcher(console.print, batch)
-        checkpoint = arguments.checkpoint or arguments.out.with_name(arguments.out.name + ".npz")
         summary = learn.train(recipe, arguments.out, checkpoint, arguments.resume, arguments.cache, watcher)
     if arguments.plot:
         learn.plot(summary.history, arguments.plot)
@@ -107,6 +109,14 @@ def run(arguments: Any) -> int:
     return 0
 
 
+def prepare_outputs(paths: list[Path]) -> None:
+    """Make the folders of what will be written, so that hours of training cannot end in an error. Raises OSError."""
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, not a file")
+
+
 def make_recipe(arguments: Any) -> Any:
     """The Recipe that parsed arguments describe. Raises ValueError for what cannot be."""
     from eval.learn.dataset import Choice
@@ -117,6 +127,8 @@ def make_recipe(arguments: Any) -> Any:
     for path in arguments.data:
         if not path.is_file():
             raise ValueError(f"no data file {path}")
+    if arguments.plot and importlib.util.find_spec("matplotlib") is None:
+        raise ValueError("a plot needs matplotlib: pip install narikin[train]")
     plan = Plan(
         epochs=arguments.epochs,
         batch=arguments.batch,
