@@ -181,14 +181,14 @@ def run_match(base: Searcher, other: Searcher, openings: list[list[int]], games:
     )
 
 
-def count_nodes(searcher: Searcher, positions: list[str], depth: int) -> int:
-    """Nodes of all positions to a depth."""
-    total = 0
+def count_nodes(searcher: Searcher, positions: list[str], depth: int) -> np.ndarray:
+    """Nodes of each position to a depth."""
+    counts = []
     for sfen in positions:
         searcher.new_game()
         searcher.set_up(sfen)
-        total += searcher.search(None, depth)[2]
-    return total
+        counts.append(searcher.search(None, depth)[2])
+    return np.array(counts)
 
 
 def bench_positions(variant: Variant) -> list[str]:
@@ -201,13 +201,17 @@ def bench_positions(variant: Variant) -> list[str]:
 
 
 def run_nodes(variant: Variant, depth: int, eval_file: str | None) -> None:
-    """Print nodes to a depth with every part switched off in turn."""
+    """Print nodes to a depth with every part switched off in turn, against those with all parts.
+
+    The ratio is the geometric mean over the positions: in the sum one wild position would hide all others.
+    """
     positions = bench_positions(variant)
     base = count_nodes(Searcher(variant, Settings(), eval_file), positions, depth)
-    print(f"{'all parts':24} {base:10}")
+    print(f"{'all parts':24} {base.sum():10}")
     for name in SWITCHES:
-        nodes = count_nodes(Searcher(variant, Settings([name]), eval_file), positions, depth)
-        print(f"-{name:23} {nodes:10} {nodes / base:6.2f}", flush=True)
+        counts = count_nodes(Searcher(variant, Settings([name]), eval_file), positions, depth)
+        ratio = math.exp(float(np.log(counts / base).mean()))
+        print(f"-{name:23} {counts.sum():10} {ratio:6.2f}", flush=True)
 
 
 def parse_numbers(texts: list[str]) -> dict[str, int]:

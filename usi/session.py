@@ -49,6 +49,7 @@ KEEP_ALIVE_SECONDS = 5.0
 """Old GUIs give up on an engine that is silent for longer after `isready`."""
 
 WARM_UP_DEPTH = 6
+BUSY_TRIES, BUSY_MS = 4, 20
 
 EngineMaker = Callable[[str, int], EngineFace]
 Job = Callable[[], None]
@@ -60,6 +61,8 @@ def make_engine(variant: str, threads: int) -> EngineFace:
 
     engine = Engine(variant=variant, threads=threads, hash_mb=1)
     engine.search(Limits(depth=WARM_UP_DEPTH))  # what runs for the first time is slow, and no clock runs yet
+    for _ in range(BUSY_TRIES):  # the engine remembers how late its answers are, which tells how busy the machine is
+        engine.search(Limits(movetime=BUSY_MS))
     engine.new_game()
     return engine
 

@@ -18,6 +18,7 @@ BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is spent fast
 LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded machine
 RESERVE_MS = 700.0  # of a clock without byoyomi: kept for the delays of all the moves to come
 LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
+LATENESS_FADES = 0.97  # with every move; on a busy machine one answer in a hundred is late
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
 
@@ -54,7 +55,7 @@ class Lateness:
 
     def note(self, late: float) -> None:
         """An answer was ready so many milliseconds after the end of its time (negative: before)."""
-        self.margin = max(0.9 * self.margin, min(late, LONGEST_LATENESS_MS), 0.0)
+        self.margin = max(LATENESS_FADES * self.margin, min(late, LONGEST_LATENESS_MS), 0.0)
 
 
 def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -> Plan | None:

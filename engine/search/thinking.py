@@ -185,9 +185,9 @@ class Thinking:
                 self._changed.wait()
             self.finished = True
         result.time_ms = self._elapsed_ms()
-        if self._plan is not None:
-            self._engine.lateness.note((time.perf_counter() - self._clock_start) * 1000 - self._plan.maximum)
         self._on_done(result)
+        if self._plan is not None:  # only now: on a busy machine the thread may be held up while it writes the answer
+            self._engine.lateness.note((time.perf_counter() - self._clock_start) * 1000 - self._plan.maximum)
 
     def _think(self) -> Result:
         engine, main = self._engine, self._engine.workers[0]
