@@ -7,6 +7,26 @@
 
 Games are played in this process by two searchers with tables of their own, in pairs with colours swapped from the same
 opening. Fixed nodes make the result independent of how busy the machine is.
+
+Measured with the shipped shogi network: nodes to depth 10 without the part (1 = with it) and Elo without it (95 %
+margins): a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; c = fitted to 816 games of 2,000
+in which both sides left parts out at random, +-30 to 40.
+
+    late_move_pruning    2.06   a -95         null_move            1.08   a +12
+    raised_alpha         1.83   c +10         continuation         1.07   a +47
+    late_move_reduction  1.59   a 0, b -67    correction           1.06   a -41
+    see_pruning          1.41   a -29         futility             1.01   a -95
+    reverse_futility     1.20   a -101        check_extension      0.99   c -8
+    probcut              1.19   a -23         killers              0.98   c -22
+    history_pruning      0.96   a +29         internal_reduction   0.94   a -23
+    capture_history      0.93   c -9          mate_in_three        0.90   c -45
+    structure_history    0.89   c 0           evaluation_order     0.82   c -18
+    hindsight            0.81   c -15         quiescence_checks    0.80   a +41, c -26
+    singular             0.73   a -23         aspiration           0.59   a -83
+    mate_in_one, quiescence_mate and mate_in_three together               a -29
+
+Few of these games show more than their error; nothing was taken out for them. What they did decide: values blended
+towards beta after a cut-off (c -27), fewer null moves (c -23) and more quiet evasions in quiescence (c -45) stayed out.
 """
 
 from __future__ import annotations

@@ -163,40 +163,46 @@ def time_search(engine: Engine, depth: int) -> None:
     print(f"{seconds / nodes * 1e9:.0f} ns a node")
 
 
-def rate(count: int, work: Callable[[], float]) -> float:
-    """Work per second done by some threads at once."""
+def rate(count: int, work: Callable[[], float]) -> tuple[float, float]:
+    """Work done by some threads at once, per second and per CPU second."""
     done: list[float] = []
     threads = [threading.Thread(target=lambda: done.append(work())) for _ in range(count)]
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(done) / (time.perf_counter() - started)
+    return sum(done) / (time.perf_counter() - started), sum(done) / (time.process_time() - used)
 
 
 def time_threads(engine: Engine, count: int, seconds: float) -> None:
-    """Print nodes per second of `count` threads against one, and the same of the control; alternating, medians."""
+    """Print nodes of `count` threads against one, and the same of the control; alternating, medians.
+
+    Per CPU second the figure does not depend on how many CPUs others leave free: 1.00 means that the threads do not
+    get into each other's way, and on idle cores are `count` times as fast.
+    """
 
     def control() -> float:
         arithmetic(CONTROL_STEPS)
         return float(CONTROL_STEPS)
 
-    def search(threads: int) -> float:
-        engine.set_option("threads", threads)
-        engine.new_game()
-        engine.set_position(None, [])
-        result = engine.search(Limits(movetime=int(seconds * 1000)))
-        return result.nodes / result.time_ms * 1000
+    def search() -> float:
+        return float(engine.search(Limits(movetime=int(seconds * 1000))).nodes)
 
     arithmetic(1)
     gains, controls = [], []
     for _ in range(5):
-        gains.append(search(count) / search(1))
-        controls.append(rate(count, control) / rate(1, control))
-    print(
-        f"{count} threads: {np.median(gains):.2f} times the nodes of one; arithmetic: {np.median(controls):.2f} times"
-    )
+        rates = []
+        for threads in (count, 1):
+            engine.set_option("threads", threads)
+            engine.new_game()
+            engine.set_position(None, [])
+            rates.append(rate(1, search))
+        gains.append(np.divide(*rates))
+        controls.append(np.divide(rate(count, control), rate(1, control)))
+    for name, values in (("search", gains), ("arithmetic", controls)):
+        a_second, a_cpu_second = np.median(values, axis=0)
+        print(f"{count} threads, {name}: {a_second:.2f} times as much as one a second, {a_cpu_second:.2f} a CPU second")
 
 
 def stop_search(engine: Engine, pause: float) -> float:
