@@ -140,6 +140,12 @@ def stop_at_once(engine: Engine, limits: Limits, pause: Callable[[], None]) -> R
     return results[0]
 
 
+def test_a_search_without_any_time_answers_with_what_is_known(engine: Engine) -> None:
+    result, _ = run(engine, None, Limits(depth=8))
+    again, _ = run(engine, None, Limits(nodes=1))
+    assert again.bestmove == result.bestmove
+
+
 @pytest.mark.parametrize("times", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_stop_right_after_go_always_gives_a_legal_move(engine: Engine, times: int) -> None:
     legal = {str(move) for move in Board().legal_moves}

@@ -263,3 +263,12 @@ def table_move(P, T, C, ply):
         return int64(0)
     m = entry_move(probe(C, position_key(P)))
     return m if m and is_legal(P, T, int32(m)) else int64(0)
+
+
+@kernel(void(worker_type, int64))
+def put_first(W, m):
+    """Let the search begin with root move `m`, if it is one: the answer, should there be no time for any other."""
+    for i in range(W.root_count):
+        if W.root_moves[i].move == m:
+            W.root_order[0], W.root_order[i] = np.int32(i), np.int32(0)
+            return

@@ -26,8 +26,10 @@ from engine.search.root import (
     begin_depth,
     begin_line,
     begin_search,
+    put_first,
     search_line,
     sort_root,
+    table_move,
 )
 
 NO_NODE_LIMIT = 1 << 62
@@ -99,6 +101,7 @@ class Worker:
             count = len(moves)
             self.position["moves"][:count] = moves
         begin_search(self.position, self.record, count)
+        put_first(self.record, table_move(self.position, self.tables, self.shared, 0))
         return count
 
     @property
