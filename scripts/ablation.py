@@ -12,7 +12,7 @@ Measured with the shipped shogi network: nodes to depth 10 without the part (1 =
 margins): a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; c = fitted to 816 games of 2,000
 in which both sides left parts out at random, +-30 to 40.
 
-    late_move_pruning    2.06   a -95         null_move            1.08   a +12
+    late_move_pruning    2.06   a -95         null_move            1.08   a +12, b +10
     raised_alpha         1.83   c +10         continuation         1.07   a +47
     late_move_reduction  1.59   a 0, b -67    correction           1.06   a -41
     see_pruning          1.41   a -29         futility             1.01   a -95

@@ -198,7 +198,7 @@ def time_threads(engine: Engine, count: int, seconds: float) -> None:
             engine.new_game()
             engine.set_position(None, [])
             rates.append(rate(1, search))
-        gains.append(np.divide(*rates))
+        gains.append(np.divide(rates[0], rates[1]))
         controls.append(np.divide(rate(count, control), rate(1, control)))
     for name, values in (("search", gains), ("arithmetic", controls)):
         a_second, a_cpu_second = np.median(values, axis=0)
