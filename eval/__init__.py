@@ -73,9 +73,10 @@ def shipped_network(variant: str) -> Path | None:
 def load_evaluation(path: str | Path | None, variant: str, fv_scale: int | None = None) -> Evaluation:
     """Load a network file, the nn.bin of a folder, or (None) what comes with the package.
 
-    `fv_scale` None or 0 takes what the file says, else 16. The path "handcrafted" asks for the evaluation without a
-    network, which also stands in where no network is shipped. Raises eval.network_file.NetworkError, a ValueError whose
-    text says what was found and what is wanted, if a given file cannot be used.
+    `fv_scale` None or 0 takes what the file says, else 16, or 28 for stacked networks (SFNN). The path "handcrafted"
+    asks for the evaluation without a network, which also stands in where no network is shipped. Raises
+    eval.network_file.NetworkError, a ValueError whose text says what was found and what is wanted, if a given file
+    cannot be used.
     """
     if path is None:
         path = shipped_network(variant) or HANDCRAFTED

@@ -71,7 +71,7 @@ from eval.features import (
 from eval.network_file import Dense, Network, aligned_empty
 
 LIMIT = 30_000  # scores stay below the mates
-DEFAULT_FV_SCALE = 16
+DEFAULT_FV_SCALE, STACKED_FV_SCALE = 16, 28  # what networks of the two families are usually made for
 LONGEST_WALK = 6  # plies that it pays to catch up on; past that a refresh is cheaper
 
 BOARD_WORDS = POSITION["board"].itemsize // 8
@@ -694,7 +694,8 @@ class NetworkEvaluation:
         record = self.record
         record["rows"] = network.rows.ctypes.data
         record["dense"] = self._dense.ctypes.data
-        record["fv_scale"] = fv_scale or network.fv_scale or DEFAULT_FV_SCALE
+        usual = STACKED_FV_SCALE if network.stacked else DEFAULT_FV_SCALE
+        record["fv_scale"] = fv_scale or network.fv_scale or usual
         record["pieces"] = SHOGI_PIECES if tables["width"] == FRAME else 0
         record["piece_start"] = network.features.piece_start().reshape(-1)
         record["hand_start"] = HAND_START

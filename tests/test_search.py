@@ -360,9 +360,19 @@ def test_a_root_that_repeats_is_no_draw(engine: Engine) -> None:
 
 def test_the_move_that_repeats_for_the_fourth_time_is_a_draw(engine: Engine) -> None:
     loop = "2h5h 8b5b 5h2h 5b8b"
-    engine.set_option("draw_value_black", -700)
-    result, _ = run(engine, None, Limits(depth=3, searchmoves=["5b8b"]), f"{loop} {loop} 2h5h 8b5b 5h2h")
-    assert result.score_cp == 700
+    drawing = Limits(depth=3, searchmoves=["5b8b"])
+    engine.set_option("draw_value_black", 300)  # is not asked: white thinks
+    engine.set_option("draw_value_white", -700)
+    result, _ = run(engine, None, drawing, f"{loop} {loop} 2h5h 8b5b 5h2h")
+    assert result.score_cp == -700
+
+
+@pytest.mark.parametrize("limit", [10, 11])
+def test_a_draw_is_worth_the_same_whoever_makes_it(engine: Engine, limit: int) -> None:
+    engine.set_option("max_moves", limit)
+    engine.set_option("draw_value_black", -300)
+    result, _ = run(engine, "4k4/9/9/9/9/9/9/9/4K4 b P 8", Limits(depth=6))
+    assert result.score_cp == -300
 
 
 def test_perpetual_check_is_no_way_to_draw(engine: Engine) -> None:
@@ -376,8 +386,13 @@ def test_perpetual_check_is_no_way_to_draw(engine: Engine) -> None:
 def test_a_declared_win_is_seen_at_the_root_and_one_move_ahead(engine: Engine) -> None:
     ready = "G8/4K4/PPPPPPPPP/9/9/7ss/7sk/9/9 b 2R2B3g1s4n4l9p 1"
     assert run(engine, ready, Limits(depth=5))[0].bestmove == "win"
+    waiting = "1K1+R+R+B+B2/PPPPPP3/9/9/9/9/9/9/7k1 w 2P 1"  # white has no check to put it off
+    assert run(engine, waiting, Limits(depth=5))[0].mate == -2
     engine.set_option("impasse_rule", "NoEnteringKing")
     assert run(engine, ready, Limits(depth=3))[0].bestmove != "win"
+    assert run(engine, waiting, Limits(depth=3))[0].mate is None
+    engine.set_option("impasse_rule", "TryRule")
+    assert run(engine, "9/4K4/9/9/9/9/9/9/7k1 w - 1", Limits(depth=5))[0].mate == -2
 
 
 def test_the_game_is_drawn_at_the_move_limit(engine: Engine) -> None:
@@ -392,3 +407,12 @@ def test_a_very_long_game_is_searched_like_any_other(engine: Engine) -> None:
     engine.set_position(None, loop * 500)
     result = engine.search(Limits(depth=4))
     assert result.bestmove in {str(move) for move in Board().legal_moves}
+
+
+def test_a_network_that_cannot_be_used_gives_way_to_the_one_of_the_package(engine: Engine, tmp_path: Path) -> None:
+    shipped = engine.evaluation.description
+    engine.set_option("eval_file", "handcrafted")
+    (tmp_path / "nn.bin").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="network of the package"):
+        engine.set_option("eval_file", str(tmp_path / "nn.bin"))
+    assert engine.evaluation.description == shipped

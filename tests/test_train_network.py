@@ -239,6 +239,10 @@ def test_command_trains_and_reports(variant: str, tmp_path: Path, capsys: pytest
         ("--data {games} --batch 1048576", "less than one batch"),
         ("--data {games} --start {games}", "no checkpoint"),
         ("--data {games} --variant judkins", "judkins"),
+        ("--data {games} --rate nan", "--rate nan"),
+        ("--data {games} --scale 0", "--scale 0"),
+        ("--data {games} --score-share 5", "--score-share 5"),
+        ("--data {games} --weights 1 2", "--weights has 2"),
         ("--data {games} --checkpoint {folder}", "is a folder"),
     ],
 )

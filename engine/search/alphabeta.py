@@ -267,11 +267,13 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         return hash_value
 
     # Step 6. The game is won: by declaring (nyugyoku), or by a short mate found without searching.
+    if not checked and excluded == 0 and C.impasse_rule:
+        win = declaration(P, T, C)
+        if win:
+            return _won(C, W, key, ply, win, MATE - ply - 1, tt_pv)
     if not checked and excluded == 0 and data == np.uint64(0):
         mate = int32(0)
-        if C.impasse_rule:
-            mate = declaration(P, T, C)
-        if mate == 0 and switches & USE_MATE_IN_ONE:
+        if switches & USE_MATE_IN_ONE:
             mate = mate_in_one(P, T, int64(before.free))
         if mate:
             return _won(C, W, key, ply, mate, MATE - ply - 1, tt_pv)

@@ -72,6 +72,7 @@ class Engine:
         self._threads = threads
         self._eval_file: str | None = None
         self._fv_scale = 0
+        self._draw_values = [0, 0]  # centipawns of a draw for black and for white, each when it is the one to think
         self._rule = DEFAULT_RULE
         self._all_moves = False
         self.multipv = 1
@@ -171,7 +172,12 @@ class Engine:
     def _set_eval_file(self, value: str | None) -> str | None:
         before = self._eval_file
         self._eval_file = value or None
-        return self._reload_evaluation("_eval_file", before)
+        try:
+            return self._reload_evaluation("_eval_file", None)
+        except ValueError as error:
+            if before is not None:
+                self._reload_evaluation("_eval_file", None)
+            raise ValueError(f"{error}; going on with the network of the package") from error
 
     def _set_fv_scale(self, value: int) -> str | None:
         before = self._fv_scale
@@ -199,6 +205,8 @@ class Engine:
     def _set_impasse_rule(self, value: str) -> None:
         if value not in IMPASSE_RULES:
             raise ValueError(f"impasse_rule: {value!r} is none of {', '.join(IMPASSE_RULES)}")
+        if value != self._rule:
+            self._clear_hash_table()  # a win by declaration is kept there as a mate
         self._rule = value
         self._apply_rule()
 
@@ -207,15 +215,25 @@ class Engine:
         self.shared["impasse_points"] = entering_points(self.variant, self._placement, self._rule)
 
     def _set_max_moves(self, value: int) -> None:
+        if int(self.shared["max_moves"]) != max(0, value):
+            self._clear_hash_table()
         self.shared["max_moves"] = max(0, value)
 
     _set_max_moves_to_draw = _set_max_moves
 
+    def _apply_draw_value(self, side: int) -> None:
+        """What a draw is worth to the side that thinks; to the other one it is the opposite."""
+        own = self._draw_values[side]
+        values = [own, -own] if side == 0 else [-own, own]
+        if self.shared["draw_value"].tolist() != values:
+            self.shared["draw_value"] = values
+            self._clear_hash_table()  # its values hold draws of the other worth
+
     def _set_draw_value_black(self, value: int) -> None:
-        self.shared["draw_value"][0] = value
+        self._draw_values[0] = value
 
     def _set_draw_value_white(self, value: int) -> None:
-        self.shared["draw_value"][1] = value
+        self._draw_values[1] = value
 
     def _set_all_moves(self, value: bool) -> None:
         self._all_moves = bool(value)
@@ -329,6 +347,7 @@ class Engine:
                 worker.copy_position(self.workers[0])
             self.shared["hash_age"] = (int(self.shared["hash_age"]) + 1) % AGES
             self._stop_flag[0] = 0
+            self._apply_draw_value(int(position["side"]))
             self._hand_over_hash(limits.mate is not None)
             kind = Thinking if limits.mate is None else MateThinking
             thinking = kind(self, limits, moves, on_info or _ignore, on_done)

@@ -83,7 +83,7 @@ PARAMETER_TABLE: tuple[Parameter, ...] = (
     _p("bonus_limit", 2100, 600, 3000, 100, "largest history bonus"),
     _p("malus_slope", 133, 50, 600, 25, "history malus for each ply of depth"),
     _p("malus_limit", 1280, 600, 3000, 100, "largest history malus"),
-    _p("check_bonus", 9540, 0, 30000, 1000, "ordering points of a quiet move that gives check and is not lost at once"),
+    _p("check_bonus", 9540, 0, 30000, 1000, "ordering points of a quiet move that gives check"),
     _p("evaluation_bonus", 9, 0, 30, 2, "bonus of the move before for each cp the evaluation rose through it"),
     _p("evaluation_bonus_limit", 938, 0, 3000, 100, "largest such bonus"),
     _p("correction_weight", 253, 0, 800, 50, "correction history: 1024ths of the four tables' sum that are applied"),

@@ -18,7 +18,7 @@ from engine.native.intrinsics import (
 )
 from engine.native.jit import address_kernel, inline
 from engine.rules.checks import mate_in_one
-from engine.rules.endings import NONE, SUPERIOR
+from engine.rules.endings import NONE, SUPERIOR, declaration
 from engine.rules.layout import TO_MASK, position_type, shared_type, tables_type
 from engine.rules.movegen import gives_check, is_legal
 from engine.rules.position import in_check, make_move, position_key, unmake_move
@@ -194,6 +194,10 @@ def quiescence(position, tables, shared, worker, ply, alpha, beta, depth, kind):
             return hash_value
         if hash_move and not is_legal(P, T, int32(hash_move)):
             hash_move = int64(0)
+
+    # A side that may declare a win (nyugyoku), or reach the other king's square under the try rule, has won.
+    if not checked and C.impasse_rule and declaration(P, T, C):
+        return MATE - ply - 1
 
     # Step 3. Standing pat: a quiet side may decline every capture. Below beta, a mate in one may still turn up.
     best = int64(-INFINITE)

@@ -5,6 +5,7 @@ Units. Activations run from 0 to 1 (127 in the integer network); the output is a
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,8 +153,12 @@ class Model:
         """Read a checkpoint and its text. Raises ValueError if it is none."""
         try:
             stored = np.load(path)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{path} is no checkpoint: {error}") from None
+        except OSError as error:
+            raise ValueError(f"{path} is no checkpoint: {error.strerror}") from None
+        except (ValueError, zipfile.BadZipFile, EOFError):
+            raise ValueError(f"{path} is no checkpoint, or a part of one") from None
+        if not isinstance(stored, np.lib.npyio.NpzFile):
+            raise ValueError(f"{path} is no checkpoint of a training run")
         with stored:
             if "moments" not in stored:
                 raise ValueError(f"{path} is no checkpoint of a training run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,27 @@ def prepare_outputs(paths: list[Path]) -> None:
             raise IsADirectoryError(f"{path} is a folder, not a file")
 
 
+def check_numbers(arguments: Any) -> None:
+    """Raises ValueError for numbers that no training could mean."""
+    for name in ("rate", "scale", "king_rate"):
+        value = getattr(arguments, name)
+        if not 0 < value < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {value:g} is not a number above 0")
+    shares = [("score-share", share) for share in arguments.score_share]
+    shares += [("validation", arguments.validation), ("quantise-from", arguments.quantise_from)]
+    for name, value in shares:
+        if not 0 <= value <= 1:
+            raise ValueError(f"--{name} {value:g} is not a share from 0 to 1")
+    for weight in arguments.weights:
+        if not 0 <= weight < math.inf:
+            raise ValueError(f"--weights {weight:g} is not a weight of 0 or more")
+    for name in ("weights", "tempo"):
+        if len(getattr(arguments, name)) > len(arguments.data):
+            raise ValueError(
+                f"--{name} has {len(getattr(arguments, name))} numbers for {len(arguments.data)} data files"
+            )
+
+
 def make_recipe(arguments: Any) -> Any:
     """The Recipe that parsed arguments describe. Raises ValueError for what cannot be."""
     from eval.learn.dataset import Choice
@@ -124,6 +146,7 @@ def make_recipe(arguments: Any) -> Any:
     from eval.learn.run import Recipe
     from eval.learn.trainer import Plan
 
+    check_numbers(arguments)
     for path in arguments.data:
         if not path.is_file():
             raise ValueError(f"no data file {path}")
