@@ -533,6 +533,17 @@ def test_kif_keeps_what_was_there_and_adds_scores(name: str, variations: bool) -
     assert branches == ["8h3c+", "2g2f", *(["2h7h"] if variations else [])]
 
 
+def test_a_second_analysis_replaces_the_comments_of_the_first() -> None:
+    once = annotated_kif(kif_analysis(), "out.kifu", True)
+    people = "*【分岐点】と思う\n*#評価値=7\n*#エンジン=Other\n"
+    text = once.decode("utf-8-sig").replace("*a comment of the record\n", "*a comment of the record\n" + people)
+    for _ in range(2):
+        game = kif_analysis(text)
+        text = annotated_kif(game, "out.kifu", True).decode("utf-8-sig")
+    assert text.replace(people, "") == once.decode("utf-8-sig")
+    assert people in text
+
+
 @pytest.mark.peer
 def test_kif_is_readable_by_other_libraries(tmp_path: Path) -> None:
     path = tmp_path / "out.kifu"
@@ -568,6 +579,45 @@ def test_a_game_from_the_command_line_to_all_its_outputs(
     assert err.splitlines() == [f"narikin: written: {name}" for name in (outputs[1], outputs[0], outputs[2])]
     assert json.loads(Path(outputs[1]).read_text(encoding="utf-8"))["complete"] is True
     assert read_games(Path(outputs[2]).read_bytes(), "out.kifu")[0].moves() == BISHOP_LOST
+
+
+def test_names_of_players_are_no_markup(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, out = tmp_path / "game.kif", tmp_path / "out.kifu"
+    text = KIF.replace("後手：Shiro</script>", "後手：[/b]羽生").replace(
+        '先手：<b>Kuro</b> & "Co"', "先手：A[red] :smile:\\"
+    )
+    record.write_text(text, encoding="utf-8")
+    assert main(["analyse", str(record), "--nodes", "300", "--no-threat", "--kif", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "▲ A[red] :smile:\\ " in shown
+    assert "△ [/b]羽生" in shown
+    assert read_games(out.read_bytes(), out.name)[0].players() == ("A[red] :smile:\\", "[/b]羽生")
+
+
+def test_files_are_written_though_the_table_fails(
+    small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*words: object) -> None:
+        raise RuntimeError("no table")
+
+    monkeypatch.setattr("usi.analysis.table.print_game", fail)
+    out = tmp_path / "out.kif"
+    words = ["startpos", "moves", "7g7f", "--game", "--nodes", "300", "--no-threat", "--kif", str(out)]
+    assert main(["analyse", *words]) == 2
+    assert "no table" in capsys.readouterr().err
+    assert out.exists()
+
+
+@pytest.mark.parametrize("option", ["--html", "--json"])
+def test_a_record_is_not_overwritten(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.json"
+    record.write_text("{}", encoding="utf-8")
+    assert main(["analyse", str(record), option, str(tmp_path / "." / "game.json")]) == 2
+    assert "would overwrite the record" in capsys.readouterr().err
+    out = str(tmp_path / "out")
+    assert main(["analyse", str(record), "--html", out, "--kif", out]) == 2
+    assert "both name" in capsys.readouterr().err
+    assert record.read_text(encoding="utf-8") == "{}"
 
 
 def test_json_of_a_game_is_all_that_is_printed(

@@ -1,10 +1,13 @@
 """The record of an analysed game with comments that GUIs show.
 
 Scores and lines are written as ShogiHome writes them (`#評価値=` and so on, black's view), so that it draws its graph
-from them; other GUIs show them as text. What the record says already stays.
+from them; other GUIs show them as text. What the record says already stays, but for what an earlier analysis by the
+same engine wrote.
 """
 
 from __future__ import annotations
+
+import re
 
 from usi.analysis.game import GameAnalysis, Study
 from usi.analysis.judge import BLACK, Verdict
@@ -16,6 +19,11 @@ from usi.records import Node, RecordError, write_games
 MARK_NAMES = {"inaccuracy": "緩手", "mistake": "疑問手", "blunder": "悪手"}
 SIDE_NAMES = ("先手", "後手")
 TRADITIONAL = "cp932"  # of files named .kif; .kifu is UTF-8
+OURS = re.compile(
+    r"【(?:緩手|疑問手|悪手)】勝率 -\d+% 最善は.*|【詰み逃し】(?:\d+手)?詰|【分岐点】|(?:必至|詰めろ) \(\d+手詰\): .*"
+)
+SCORED = re.compile(r"#(?:評価値|詰み|読み筋|深さ|ノード数)=.*")
+ENGINE = "#エンジン="
 
 
 def annotated_kif(analysis: GameAnalysis, name: str, variations: bool = False) -> bytes:
@@ -46,6 +54,8 @@ class Annotator:
         nodes = [record.root, *record.main_line()]
         for ply, (node, study) in enumerate(zip(nodes, self._analysis.studies, strict=True)):
             verdict = self._analysis.verdicts[ply - 1] if ply else None
+            if study is not None:  # where a stopped analysis did not get to, what is there stays
+                node.comments = without_analysis(node.comments, self._analysis.engine)
             if verdict is not None:
                 node.comments += self._on_move(ply, verdict)
             if study is not None:
@@ -77,7 +87,7 @@ class Annotator:
         if study.lines:
             comments.append("#読み筋=" + "".join(self._namer.line(study.ply, study.lines[0].moves)))
             comments += [f"#深さ={study.depth}", f"#ノード数={study.nodes}"]
-        return [*comments, f"#エンジン={self._analysis.engine}"]
+        return [*comments, ENGINE + self._analysis.engine]
 
     def _add_variation(self, before: Node, ply: int) -> None:
         """The best line as a variation, unless the record has one that begins alike."""
@@ -87,10 +97,22 @@ class Annotator:
         moves = self._namer.legal(ply, study.lines[0].moves)
         if not moves or any(child.move == moves[0] for child in before.children):
             return
-        comments = [_score_comment(study.lines[0].score, study.turn), f"#エンジン={self._analysis.engine}"]
+        comments = [_score_comment(study.lines[0].score, study.turn), ENGINE + self._analysis.engine]
         node = before.add(Node(moves[0], comments))
         for move in moves[1:]:
             node = node.add(Node(move))
+
+
+def without_analysis(comments: list[str], engine: str) -> list[str]:
+    """What of a position's comments is no analysis by `engine` that `annotated_kif` wrote."""
+    kept: list[str] = []
+    for comment in comments:
+        if comment == ENGINE + engine:
+            while kept and SCORED.fullmatch(kept[-1]):
+                kept.pop()
+        elif not OURS.fullmatch(comment):
+            kept.append(comment)
+    return kept
 
 
 def _score_comment(score: Score, turn: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ def run_game(arguments: argparse.Namespace, data: bytes, name: str) -> int:
 
     standards = read_standards(arguments.thresholds, arguments.scale)
     arguments.notation = arguments.notation or "japanese"
-    check_outputs([arguments.html, arguments.kif, None if arguments.json == "-" else arguments.json])
+    json_name = None if arguments.json == "-" else arguments.json
+    check_outputs([arguments.html, arguments.kif, json_name])
+    check_overwriting(arguments.position, {"--html": arguments.html, "--json": json_name, "--kif": arguments.kif})
     game, games = read_game(data, name, arguments.number, arguments.variant)
     if games > 1:
         say(f"game {arguments.number} of {games} in {name} (--number chooses)")
@@ -67,6 +70,21 @@ def check_outputs(names: list[str | None]) -> None:
             raise ValueError(f"{name}: there is no folder {path.parent}")
 
 
+def check_overwriting(words: list[str], outputs: dict[str, str | None]) -> None:
+    """Raises ValueError where the record would be lost, or one output in another. --kif keeps what a record says."""
+    sources = {os.path.realpath(word): word for word in words if len(words) == 1 and os.path.isfile(word)}
+    taken: dict[str, str] = {}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        path = os.path.realpath(name)
+        if option != "--kif" and path in sources:
+            raise ValueError(f"{option} {name} would overwrite the record: choose another name")
+        if path in taken:
+            raise ValueError(f"{taken[path]} and {option} both name {name}")
+        taken[path] = option
+
+
 def think(arguments: argparse.Namespace, game: PlayedGame, limits: Any, standards: Standards) -> GameAnalysis:
     """Set the thinkers up and let them work, with a progress bar for people who watch."""
     from usi.commands.analyse import make_thinker
@@ -105,7 +123,19 @@ def progress_bar() -> Progress:
 
 
 def write_outputs(arguments: argparse.Namespace, analysis: GameAnalysis) -> None:
-    """The table, and the files that were asked for."""
+    """The files that were asked for, and the table: neither is lost where the other fails."""
+    try:
+        _write_files(arguments, analysis)
+    finally:
+        if arguments.json != "-":
+            from usi.analysis.table import print_game
+
+            width = None if sys.stdout.isatty() else PIPE_WIDTH
+            console = Console(highlight=False, markup=False, emoji=False, width=width)
+            print_game(analysis, arguments.notation, console)
+
+
+def _write_files(arguments: argparse.Namespace, analysis: GameAnalysis) -> None:
     from usi.analysis.record import game_record
 
     if arguments.json is not None:
@@ -118,11 +148,6 @@ def write_outputs(arguments: argparse.Namespace, analysis: GameAnalysis) -> None
         from usi.analysis.page import page
 
         _write(arguments.html, page(analysis, arguments.notation).encode())
-    if arguments.json != "-":
-        from usi.analysis.table import print_game
-
-        width = None if sys.stdout.isatty() else PIPE_WIDTH
-        print_game(analysis, arguments.notation, Console(highlight=False, width=width))
     if arguments.kif is not None:
         from usi.analysis.kif import annotated_kif
 

@@ -108,7 +108,7 @@ class TableReport(Report):
         from rich.live import Live
 
         self._lines: dict[int, Info] = {}
-        self._console = Console(highlight=False, markup=False)
+        self._console = Console(highlight=False, markup=False, emoji=False)
         self._live = Live(self._table(), console=self._console, auto_refresh=False)
         self._live.start()
         self._shown = 0.0

@@ -46,7 +46,8 @@ def moves_table(analysis: GameAnalysis, notation: str) -> Table:
         row = (str(index + 1), name, black_view(after), *_loss_cells(verdict))
         better = "" if verdict.is_best else _best_line(before, namer)
         remarks = "; ".join(remarks_on(verdict, after, namer))
-        table.add_row(*row, better, remarks, style=STYLES.get(verdict.mark or "", ""))
+        cells = (Text(cell) for cell in (*row, better, remarks))  # no str: rich would read [b] as markup
+        table.add_row(*cells, style=STYLES.get(verdict.mark or "", ""))
     return table
 
 
@@ -88,7 +89,7 @@ def players_table(analysis: GameAnalysis) -> Table:
     for side, summary in enumerate(analysis.players):
         sign = "▲" if side == BLACK else "△"
         table.add_row(
-            f"{sign} {analysis.game.names[side] or ('black' if side == BLACK else 'white')}",
+            Text(f"{sign} {analysis.game.names[side] or ('black' if side == BLACK else 'white')}"),
             str(summary.moves),
             _percent(summary.accuracy),
             _percent(summary.mean_loss),
