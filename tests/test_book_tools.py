@@ -261,9 +261,42 @@ def test_bad_words_are_refused_in_one_line(
     assert complaint in error
 
 
+def test_words_may_stand_behind_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mini.db"
+    path.write_text("#YANEURAOU-DB2016 1.00\nsfen rbsgk/4p/5/P4/KGSBR b - 1\n5d5c none 20 5 1\n")
+    assert main(["book", "show", str(path), "--variant", "minishogi", "startpos"]) == 0
+    assert "5d5c" in capsys.readouterr().out
+
+
+def test_bad_records_are_named_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad, good, out = tmp_path / "bad.usi", tmp_path / "games.usi", tmp_path / "x.db"
+    bad.write_text("startpos moves 7g7f 7g7f\n")
+    good.write_text(GAMES)
+    assert main(["book", "build", str(bad), "nowhere.kif", str(good), "--out", str(out)]) == 0
+    output, error = capsys.readouterr()
+    assert "4 games" in output
+    first, second = error.splitlines()
+    assert f"{bad} is left out: line 1" in first
+    assert second == "narikin: nowhere.kif is left out: No such file or directory"
+
+
+def test_merging_leaves_out_what_is_illegal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "book.db", tmp_path / "out.db"
+    path.write_text(
+        f"#YANEURAOU-DB2016 1.00\nsfen {START} 1\n2g2f none 1 2 3\n2g2e none 1 2 3\nresign\nrubbish\n"
+        "sfen 9/9/nonsense b - 1\n7g7f\nsfen rbsgk/4p/5/P4/KGSBR b - 1\n5d5c\n"
+    )
+    assert main(["book", "merge", str(path), "--out", str(out)]) == 0
+    assert [[move.move for move in entry.moves] for entry in read_entries(out)] == [["2g2f"], ["5d5c"]]
+    error = capsys.readouterr().err
+    assert error.rstrip().endswith(
+        "left out as illegal or unreadable: 1 positions, 1 moves, 1 lines that make no sense"
+    )
+
+
 def test_a_game_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     games = tmp_path / "games.usi"
     games.write_text("startpos moves 7g7f 7g7f\n")
     assert main(["book", "build", str(games), "--out", str(tmp_path / "x.db")]) == 2
-    assert f"{games}: line 1" in capsys.readouterr().err
+    assert f"{games} is left out: line 1" in capsys.readouterr().err
     assert not (tmp_path / "x.db").exists()

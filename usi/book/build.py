@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from usi.book.entry import BookMove, Entry, join_moves, ranked, split_sfen
 from usi.records.ends import winner
 
+if TYPE_CHECKING:
+    from engine.rules.board import Board
+
 BLACK, WHITE = 0, 1
+VARIANTS_BY_RANKS = {9: "shogi", 6: "judkins", 5: "minishogi"}  # books do not say what they are of
 
 
 class Record(Protocol):
@@ -69,6 +73,37 @@ class GameCounter:
             if moves:
                 out.append(Entry(key, tally.ply, tuple(ranked(moves))))
         return out
+
+
+class Checker:
+    """Leaves out what is illegal, and counts it."""
+
+    def __init__(self) -> None:
+        self.positions = 0
+        self.moves = 0
+
+    def check(self, entries: Iterable[Entry]) -> list[Entry]:
+        """The legal moves of positions that can be."""
+        from engine.rules.board import Board
+
+        out = []
+        for entry in entries:
+            try:
+                board = Board(entry.sfen, VARIANTS_BY_RANKS.get(entry.key.partition(" ")[0].count("/") + 1, "shogi"))
+            except ValueError:
+                self.positions += 1
+                continue
+            moves = tuple(move for move in entry.moves if _is_legal(board, move.move))
+            self.moves += len(entry.moves) - len(moves)
+            out.append(entry if len(moves) == len(entry.moves) else replace(entry, moves=moves))
+        return out
+
+
+def _is_legal(board: Board, move: str) -> bool:
+    try:
+        return bool(board.is_legal(board.parse_usi(move)))
+    except ValueError:
+        return False
 
 
 def merge(books: Sequence[Iterable[Entry]], ignore_ply: bool = False) -> list[Entry]:

@@ -29,6 +29,7 @@ class BookFile:
         """Open a book. Raises BookError."""
         self.path = path
         self.notes: list[str] = []  # what the user should know
+        self.complaints: list[str] = []  # lines that iterating found to make no sense
         self._data: bytes | mmap.mmap = b""
         try:
             self._data = _mapped(path) if on_the_fly else path.read_bytes()
@@ -65,13 +66,15 @@ class BookFile:
         return out
 
     def __iter__(self) -> Iterator[Entry]:
-        """All entries, in the order of their keys; what makes no sense in them goes to `notes`."""
+        """All entries, in the order of their keys; what makes no sense in them goes to `complaints`."""
         start = self._first
+        self.complaints.clear()
         if self._starts is not None:
-            yield from map(self._entry_at, self._starts)
+            for start in self._starts:
+                yield self._entry_at(start, self.complaints)
             return
         while start >= 0:
-            yield self._entry_at(start)
+            yield self._entry_at(start, self.complaints)
             start = self._next_start(start)
 
     # ------------------------------------------------ where positions stand
@@ -135,9 +138,10 @@ class BookFile:
         end = self._data.find(b"\n", start)
         return self._data[start : end if end >= 0 else len(self._data)]
 
-    def _entry_at(self, start: int) -> Entry:
+    def _entry_at(self, start: int, complaints: list[str] | None = None) -> Entry:
         end = self._data.find(NEXT_POSITION, start)
-        return parse_entry(_text(self._data[start : end if end >= 0 else len(self._data)]).split("\n"))
+        lines = _text(self._data[start : end if end >= 0 else len(self._data)]).split("\n")
+        return parse_entry(lines, complaints)
 
 
 def _mapped(path: Path) -> mmap.mmap:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from usi.book.build import GameCounter, merge
-from usi.book.entry import BookMove, ranked
+from usi.book.build import Checker, GameCounter, merge
+from usi.book.entry import BookMove, Entry, ranked
 from usi.book.explore import Effort, Explorer, Journal, own_search
-from usi.book.file import BookFile, read_entries, write_book
+from usi.book.file import BookFile, write_book
 from usi.book.player import Lookup
 from usi.commands._arguments import POSITION_HELP, add_engine, add_variant, count, read_position
 from usi.match.schedule import read_openings
@@ -32,11 +32,29 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "book", help="opening books", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_intermixed(type(parser)))
     _add_search(actions.add_parser("search", help="grow a book from positions with our engine"))
     _add_build(actions.add_parser("build", help="count the moves of games"))
     _add_merge(actions.add_parser("merge", help="join books"))
     _add_show(actions.add_parser("show", help="print what a book has for a position, or how large it is"))
+
+
+def _intermixed(kind: type[argparse.ArgumentParser]) -> type[argparse.ArgumentParser]:
+    """A parser that takes words behind options too: `show BOOK --variant minishogi startpos`."""
+
+    class Intermixed(kind):  # type: ignore[valid-type,misc]
+        _inside = False  # parse_known_intermixed_args calls the plain one
+
+        def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+            if self._inside:
+                return super().parse_known_args(args, namespace)
+            self._inside = True
+            try:
+                return self.parse_known_intermixed_args(args, namespace)
+            finally:
+                self._inside = False
+
+    return Intermixed
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
@@ -170,18 +188,23 @@ class Meter:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Count the moves of games."""
+    """Count the moves of games. Files that cannot be read are named and left out."""
+    from usi.main import BAD_INPUT
     from usi.records.files import read_games
 
     counter = GameCounter(arguments.plies, arguments.winners)
+    read = 0
     for name in arguments.games:
         path = Path(name)
         try:
-            games = read_games(path.read_bytes(), path.name, variant=arguments.variant)
-            for game in games:
+            for game in read_games(path.read_bytes(), path.name, variant=arguments.variant):
                 counter.add(game)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            read += 1
+        except (ValueError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            print(f"narikin: {name} is left out: {' '.join(str(reason).split())}", file=sys.stderr, flush=True)
+    if not read:
+        return BAD_INPUT
     entries = counter.entries(arguments.at_least)
     if not entries:
         raise ValueError("no move of these games is left for a book")
@@ -192,10 +215,22 @@ def build(arguments: argparse.Namespace) -> int:
 
 def join(arguments: argparse.Namespace) -> int:
     """Join books."""
-    entries = merge([read_entries(Path(name)) for name in arguments.books], arguments.ignore_ply)
+    entries = merge([_checked(name) for name in arguments.books], arguments.ignore_ply)
     write_book(Path(arguments.out), entries)
     print(f"{arguments.out}: {_size(entries)}")
     return 0
+
+
+def _checked(name: str) -> list[Entry]:
+    """The legal part of a book; how much was left out is said on stderr."""
+    book = BookFile(Path(name))
+    checker = Checker()
+    entries = checker.check(book)
+    lost = {"positions": checker.positions, "moves": checker.moves, "lines that make no sense": len(book.complaints)}
+    if any(lost.values()):
+        counts = ", ".join(f"{number} {what}" for what, number in lost.items() if number)
+        print(f"narikin: {name}: left out as illegal or unreadable: {counts}", file=sys.stderr, flush=True)
+    return entries
 
 
 def _size(entries: list[Any]) -> str:
