@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import signal
 import threading
 from collections import deque
 from pathlib import Path
@@ -402,6 +404,22 @@ def test_the_command_names_the_bad_line_of_a_file(capsys: pytest.CaptureFixture[
     assert run_tool(["mate", "--file", str(file)]) == 2
     error = capsys.readouterr().err
     assert "line 2" in error and "x" in error
+
+
+def test_ctrl_c_prints_what_is_known(
+    solver: MateSolver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve = MateSolver.solve
+
+    def interrupted(self: MateSolver, *words: object, **settings: object) -> MateResult:
+        timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        return solve(self, *words, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MateSolver, "solve", interrupted)
+    assert run_tool(["mate", "--hash", "16", "--time", "0", HARD]) == 130
+    assert re.match(r"not decided  \(\d+ nodes, ", capsys.readouterr().out)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_side_to_move_attacks(solver: MateSolver) -> None:

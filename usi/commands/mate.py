@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from usi.commands._arguments import POSITION_HELP, add_variant, count, read_position
+from usi.main import INTERRUPTED
 from usi.protocol import Position
 
 if TYPE_CHECKING:
-    from engine.search.mate_search import MateResult
+    from engine.search.mate_search import MateResult, MateSolver
 
 DEFAULT_SECONDS = 10.0
 
@@ -50,7 +52,10 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Solve and print, position by position; every position is read before the first is solved."""
+    """Solve and print, position by position; every position is read before the first is solved.
+
+    The exit code is 130 after Ctrl-C, when what was found so far is printed.
+    """
     positions = list(_positions(arguments))
     if not positions:
         raise ValueError("no position given")
@@ -61,14 +66,39 @@ def run(arguments: argparse.Namespace) -> int:
 
     sfens = [_sfen_after(position, arguments.variant) for position in positions]
     solver = MateSolver(arguments.variant, arguments.hash)
-    for number, sfen in enumerate(sfens):
-        if number:
-            solver.clear()
-        result = solver.solve(
-            sfen, arguments.time * 1000 if arguments.time else None, arguments.nodes, shorten=not arguments.first
-        )
-        print(_json_line(sfen, result) if arguments.json else _text(sfen, result, len(sfens) > 1), flush=True)
+    with Stopper(solver) as stopper:
+        for number, sfen in enumerate(sfens):
+            if number:
+                solver.clear()
+            result = solver.solve(
+                sfen, arguments.time * 1000 if arguments.time else None, arguments.nodes, shorten=not arguments.first
+            )
+            print(_json_line(sfen, result) if arguments.json else _text(sfen, result, len(sfens) > 1), flush=True)
+            if stopper.stopped:
+                return INTERRUPTED
     return 0
+
+
+class Stopper:
+    """Ctrl-C ends the search of a solver, which then says what it knows."""
+
+    def __init__(self, solver: MateSolver) -> None:
+        self.stopped = False
+        self._solver = solver
+        self._before: Any = None
+
+    def __enter__(self) -> Stopper:
+        self._before = signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGINT, self._before or signal.SIG_DFL)
+
+    def _stop(self, number: int, frame: object) -> None:
+        if self.stopped:  # a second time
+            raise KeyboardInterrupt
+        self.stopped = True
+        self._solver.stop()
 
 
 def _positions(arguments: argparse.Namespace) -> Iterator[Position]:
