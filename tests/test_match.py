@@ -14,7 +14,7 @@ from usi.commands.match import play, settings_from
 from usi.match.config import Control, EngineSpec, MatchError, MatchSettings
 from usi.match.games import record_of, write_records
 from usi.match.referee import Clock, Game, Player, Table, score_of
-from usi.match.report import elo_text, final_report, game_line, summary
+from usi.match.report import elo_text, final_report, game_line, live_report, progress_bar, summary
 from usi.match.runner import Match, Plan, ThreadBackend, check_openings
 from usi.match.schedule import Opening, Task
 from usi.match.statistics import Estimate, Sprt
@@ -408,6 +408,23 @@ def test_a_narrow_terminal_shows_every_number(tmp_path, width):
         assert word in text
 
 
+def test_names_are_printed_as_they_are(tmp_path):
+    from rich.console import Console
+
+    names = "[/x]", "Yane[a]", "[bold]:smile:\\"
+    settings = MatchSettings(engines=tuple(spec(name, "7g7f") for name in names), games=2, control=Control(nodes=1))
+    match = match_of(tmp_path / "[b]", settings)
+    console = Console(width=120, file=io.StringIO(), record=True)
+    assert play(match, console) == 0
+    console.print(live_report(match, progress_bar(match, console)))
+    text = console.export_text()
+    for line in (" - ".join(names), str(tmp_path / "[b]"), "[/x] - Yane[a]  1-0"):
+        assert line in text.replace("\n", "")
+    for first, second in ((0, 1), (0, 2), (1, 2)):  # the final table and the live one, beside the games
+        assert text.count(f"{names[first]} - {names[second]}") >= 3
+    assert any(line.split()[:1] == ["Yane[a]"] and len(line.split()) == 4 for line in text.splitlines())
+
+
 def test_scores_of_mates_count_as_large():
     from engine.search.limits import Info
 
@@ -421,6 +438,9 @@ def test_scores_of_mates_count_as_large():
 def test_elo_text():
     inf = float("inf")
     assert elo_text(Estimate(35, 20, 50, 0.9)) == "+35.0 \u00b115.0"
+    assert elo_text(Estimate(-0.0, -495, 495, 0.5)) == "0.0 \u00b1495.0"
+    assert elo_text(Estimate(-0.04, -inf, inf, 0.5)) == "0.0"
+    assert elo_text(Estimate(-10.0, -20, 0, 0.5)) == "-10.0 \u00b110.0"
     assert elo_text(Estimate(inf, 300, inf, 1)) == "> +300"
     assert elo_text(Estimate(-inf, -inf, -250, 0)) == "< -250"
 

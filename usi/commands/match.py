@@ -117,6 +117,7 @@ def play(match: Match, console: Console) -> int:
         f"results in {match.store.folder}",
         highlight=False,
         markup=False,
+        emoji=False,
     )
     if done:
         console.print(f"resuming: {done} games are finished already")
@@ -146,7 +147,7 @@ def _run_live(match: Match, console: Console) -> None:
 
     def show(game: GameResult) -> None:
         line = game_line(game, len(match.store.results), match.plan.total)
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
         write_summary(match, match.store.folder / "summary.json")
         progress.update(bar, completed=len(match.store.results))
         if console.is_terminal:

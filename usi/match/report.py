@@ -22,14 +22,20 @@ from usi.match.store import GameResult
 RESULT_TEXT = {"black": "1-0", "white": "0-1", "draw": "1/2"}
 
 
+def signed(value: float, digits: int) -> str:
+    """A number with its sign; what rounds to zero has none."""
+    text = f"{value:+.{digits}f}"
+    return text if text.strip("+-0.") else text[1:]
+
+
 def elo_text(value: Estimate) -> str:
     """ "+35 +-12", or the bound that is known where all games ended alike."""
     if math.isinf(value.elo):
         known = value.low if value.elo > 0 else value.high
         return f"{'>' if value.elo > 0 else '<'} {known:+.0f}"
     if math.isinf(value.low) or math.isinf(value.high):
-        return f"{value.elo:+.1f}"
-    return f"{value.elo:+.1f} \u00b1{(value.high - value.low) / 2:.1f}"
+        return signed(value.elo, 1)
+    return f"{signed(value.elo, 1)} \u00b1{(value.high - value.low) / 2:.1f}"
 
 
 def game_line(game: GameResult, done: int, total: int) -> str:
@@ -51,7 +57,7 @@ def results_table(match: Match) -> Table:
     for (first, second), tally in match.tallies().items():
         value = estimate(tally)
         table.add_row(
-            f"{first} - {second}",
+            Text(f"{first} - {second}"),  # a plain string would be read as markup: [bold]
             str(tally.games),
             str(tally.wins),
             str(tally.draws),
@@ -75,7 +81,7 @@ def ratings_table(match: Match) -> Table | None:
     points = points_of(match)
     games = Counter(name for game in match.store.results.values() for name in (game.black, game.white))
     for name, elo in sorted(ratings(match.tallies()).items(), key=lambda item: -item[1]):
-        table.add_row(name, f"{elo:+.0f}", str(games[name]), f"{points[name]:g}")
+        table.add_row(Text(name), signed(elo, 0), str(games[name]), f"{points[name]:g}")
     return table
 
 
@@ -167,7 +173,7 @@ def summary(match: Match) -> dict[str, Any]:
         "logs": [game.log for game in games if game.log],
     }
     if len(match.names) > 2 and games:
-        out["ratings"] = {name: round(elo, 1) for name, elo in ratings(match.tallies()).items()}
+        out["ratings"] = {name: round(elo, 1) + 0.0 for name, elo in ratings(match.tallies()).items()}
     if settings.sprt is not None:
         tally = next(iter(match.tallies().values()), Tally())
         sprt = settings.sprt
