@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from usi.commands.match import given_by, settings_from
+from usi.main import main
 from usi.match.config import (
     Control,
     EngineSpec,
@@ -18,6 +20,7 @@ from usi.match.config import (
     read_toml,
 )
 from usi.match.schedule import Opening, opening_order, pairings, parse_opening, read_openings, tasks
+from usi.match.statistics import Sprt
 from usi.match.store import GameResult, Store, tallies
 
 TWO = {"engine": [EngineSpec("A", "a"), EngineSpec("B", "b")]}
@@ -46,6 +49,8 @@ def test_engine_without_a_name_is_called_after_its_program():
         ("cmd=a nodes=many", "many"),
         ("cmd=a ponder=perhaps", "perhaps"),
         ("cmd='a", "quotation"),
+        ("""name=A cmd="'x" """, "name=A.*quotation"),
+        ("name=A cmd=' '", "missing"),
     ],
 )
 def test_bad_engine_is_refused_by_naming_the_bad_word(text, word):
@@ -57,7 +62,7 @@ def test_times():
     assert parse_time("60+0.6") == (60000, 600)
     assert parse_time("5") == (5000, 0)
     assert parse_time("1+") == (1000, 0)
-    for text in ("x", "-3", "0", "1+x", "1+-1"):
+    for text in ("x", "-3", "0", "1+x", "1+-1", "inf", "nan", "1+inf", "nan+1"):
         with pytest.raises(MatchError):
             parse_time(text)
 
@@ -66,7 +71,7 @@ def test_sprt_text():
     test = parse_sprt("0,5")
     assert (test.elo0, test.elo1, test.alpha) == (0, 5, 0.05)
     assert parse_sprt("-3,1,0.1,0.2").beta == 0.2
-    for text in ("5", "5,0", "a,b", "0,5,0.05", "0,5,0,1"):
+    for text in ("5", "5,0", "a,b", "0,5,0.05", "0,5,0,1", "nan,5", "0,nan", "0,inf", "0,1e9", "0,5,nan,0.1"):
         with pytest.raises(MatchError):
             parse_sprt(text)
 
@@ -90,6 +95,14 @@ def test_without_any_time_a_move_takes_a_second():
         ({"engine": [EngineSpec("A", "a")]}, "two engines"),
         ({"engine": [EngineSpec("A", "a"), EngineSpec("A", "b")]}, "different names"),
         ({"games": 0}, "games"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"max_moves": -1}, "max-moves"),
+        ({"resign": -1}, "resign"),
+        ({"resign_moves": 0}, "resign-moves"),
+        ({"margin": -1}, "margin"),
+        ({"random_plies": -3}, "random-plies"),
+        ({"move_timeout": float("inf")}, "move-timeout"),
+        ({"answer_timeout": 0.0}, "answer-timeout"),
         ({"openings": "no/such/file"}, "no file"),
         ({"openings": __file__, "random_plies": 3}, "exclude"),
         ({"variant": "chess"}, "chess"),
@@ -120,6 +133,71 @@ def test_broken_toml_names_the_file(tmp_path):
     path = tmp_path / "match.toml"
     path.write_text("games = \n")
     with pytest.raises(MatchError, match="match.toml"):
+        read_toml(path)
+
+
+ENGINES = '[[engine]]\ncmd = "a"\n[[engine]]\ncmd = "b"\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('games = "10"', ("games", "whole number", "'10'")),
+        ("games = true", ("games", "whole number", "True")),
+        ("max-moves = 2.5", ("max-moves", "whole number", "2.5")),
+        ("byoyomi = 2.5", ("byoyomi", "whole number", "2.5")),
+        ("byoyomi = [1]", ("byoyomi", "whole number", "1")),
+        ("time = [1]", ("time", "SECONDS", "1")),
+        ('resign = "x"', ("resign", "whole number", "'x'")),
+        ("openings = 5", ("openings", "text", "5")),
+        ("variant = 5", ("variant", "text", "5")),
+        ("rule = 5", ("rule", "text", "5")),
+        ('start_timeout = "x"', ("start-timeout", "number", "'x'")),
+        ("move-timeout = nan", ("move-timeout", "number", "nan")),
+        ('gauntlet = "yes"', ("gauntlet", "true or false", "'yes'")),
+        ("sprt = [0]", ("sprt", "elo0,elo1", "0")),
+        ("sprt = 5", ("sprt", "elo0,elo1", "5")),
+        ("sprt = [0, [1]]", ("sprt", "elo0,elo1", "1")),
+        (ENGINES + 'options = "x"', ("engine '2 in", "options", "table", "'x'")),
+        (ENGINES + "options = { A = [1] }", ("engine '2 in", "option A", "text", "1")),
+        (ENGINES + "dir = 5", ("engine '2 in", "dir", "text", "5")),
+        (ENGINES + "name = 5", ("engine '2 in", "name", "text", "5")),
+        (ENGINES + "margin = 1.5", ("margin", "whole number", "1.5")),
+        ("[[engine]]\ncmd = 5", ("engine '1 in", "cmd", "text", "5")),
+        ("[[engine]]\ncmd = [5]", ("engine '1 in", "cmd", "text", "5")),
+        ("[[engine]]\ncmd = []", ("engine '1 in", "cmd", "missing")),
+        ('[[engine]]\ncmd = "\'x"', ("engine '1 in", "quotation")),
+    ],
+)
+def test_a_toml_value_of_the_wrong_type_is_named(tmp_path, line, words):
+    path = tmp_path / "match.toml"
+    path.write_text(f"{line}\n" if "[[engine]]" in line else f"{line}\n{ENGINES}")
+    with pytest.raises(MatchError) as caught:
+        settings_from({"file": str(path)})
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_toml_takes_lists_of_a_test_whole_timeouts_and_the_places(tmp_path):
+    path = tmp_path / "match.toml"
+    path.write_text(f'sprt = [0, 10]\nstart-timeout = 5\nout = "here"\nscheduler = "tcp://x"\n{ENGINES}')
+    settings = settings_from({"file": str(path)})
+    assert (settings.sprt, settings.start_timeout) == (Sprt(0, 10), 5)
+    given = given_by({"file": str(path), "out": "there", "scheduler": None})
+    assert (given["out"], given["scheduler"]) == ("there", "tcp://x")
+
+
+@pytest.mark.parametrize("key", ["out", "scheduler"])
+def test_a_place_is_a_text(tmp_path, key, capsys):
+    path = tmp_path / "match.toml"
+    path.write_text(f"{key} = 5\n{ENGINES}")
+    assert main(["match", str(path)]) == 2
+    assert f"{key} needs a text" in capsys.readouterr().err
+
+
+def test_toml_that_is_not_utf_8_names_the_file(tmp_path):
+    path = tmp_path / "match.toml"
+    path.write_bytes(b'variant = "\xff"\n')
+    with pytest.raises(MatchError, match=r"match\.toml"):
         read_toml(path)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
-from usi.match.config import MatchSettings, build_settings, parse_engine, read_toml
+from usi.match.config import MatchError, MatchSettings, build_settings, parse_engine, read_toml
 from usi.match.openings import openings_of
 from usi.match.report import final_report, game_line, live_report, progress_bar, write_summary
 from usi.match.runner import ClusterBackend, Match, Plan, ThreadBackend, check_openings
@@ -67,7 +67,12 @@ def _add_judging(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--random-plies", type=int, metavar="N", help="random balanced openings of N moves instead")
     group.add_argument("--seed", type=int, metavar="N", help="order of the openings, and random ones (1)")
     group.add_argument("--rule", metavar="NAME", help="declaration rule, a value of EnteringKingRule")
-    group.add_argument("--max-moves", type=int, metavar="N", help="a game of N moves is drawn (320)")
+    group.add_argument(
+        "--max-moves",
+        type=int,
+        metavar="N",
+        help="a draw after N moves, the opening's counted; 0 = no limit (320)",
+    )
     group.add_argument("--resign", type=int, metavar="CP", help="end a game that both engines see decided by CP")
     group.add_argument("--resign-moves", type=int, metavar="N", help="... for N moves of each in a row (3)")
     group.add_argument("--sprt", metavar="E0,E1", help="stop when a test of E1 against E0 Elo is decided [,alpha,beta]")
@@ -86,27 +91,42 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play or resume the match; the exit code is 0 when all games were played or the test was decided."""
-    settings = settings_from(vars(arguments))
-    folder = Path(arguments.out or datetime.datetime.now().strftime("match-%Y%m%d-%H%M%S"))
+    given = given_by(vars(arguments))
+    out, scheduler = (_place(given, key) for key in PLACES)
+    settings = build_settings(given)
+    folder = Path(out or datetime.datetime.now().strftime("match-%Y%m%d-%H%M%S"))
     plan = Plan(settings, openings_of(settings, folder))
     check_openings(plan)
     store = Store(folder, settings.identity())
-    backend = ClusterBackend(settings, arguments.scheduler) if arguments.scheduler else ThreadBackend(settings)
+    backend = ClusterBackend(settings, scheduler) if scheduler else ThreadBackend(settings)
     match = Match(plan, store, backend)
     return play(match, Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH))
 
 
 def settings_from(values: Mapping[str, Any]) -> MatchSettings:
     """Settings from the parsed command line and the TOML file it may name. Raises MatchError."""
+    return build_settings({key: value for key, value in given_by(values).items() if key not in PLACES})
+
+
+def given_by(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line gives, over what the TOML file does that it may name. Raises MatchError."""
     given = read_toml(Path(values["file"])) if values.get("file") else {}
     for key, value in values.items():
         if value is None or key in NOT_SETTINGS:
             continue
         given[key] = [parse_engine(text) for text in value] if key == "engine" else value
-    return build_settings(given)
+    return given
 
 
-NOT_SETTINGS = ("file", "out", "scheduler", "run")
+PLACES = ("out", "scheduler")  # where a match is played and kept; no settings of the match itself
+NOT_SETTINGS = ("file", "run")
+
+
+def _place(given: dict[str, Any], key: str) -> str | None:
+    value = given.pop(key, None)
+    if value is None or isinstance(value, str):
+        return value
+    raise MatchError(f"{key} needs a text in quotation marks, not {value!r}")
 
 
 def play(match: Match, console: Console) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -108,6 +110,7 @@ class MatchSettings:
 
 
 _TIMEOUTS = ("start_timeout", "move_timeout", "answer_timeout")
+MOST_ELO = 2000  # of a sequential test
 _CONTROL_KEYS = ("time", "byoyomi", "nodes", "depth")
 
 
@@ -118,7 +121,7 @@ def parse_time(text: str) -> tuple[int, int]:
         values = float(main), float(increment or 0)
     except ValueError:
         raise MatchError(f"time {text!r} is not SECONDS or SECONDS+INCREMENT") from None
-    if min(values) < 0 or max(values) == 0:
+    if not all(map(math.isfinite, values)) or min(values) < 0 or max(values) == 0:
         raise MatchError(f"time {text!r} leaves nothing to think with")
     return round(1000 * values[0]), round(1000 * values[1])
 
@@ -134,9 +137,12 @@ def parse_control(values: Mapping[str, Any]) -> Control | None:
 
 
 def _whole_number(key: str, value: Any) -> int:
+    """A number of an engine or a control; --engine gives it as text."""
     try:
+        if not isinstance(value, int | str) or isinstance(value, bool):
+            raise ValueError
         number = int(value)
-    except (TypeError, ValueError):
+    except ValueError:
         raise MatchError(f"{key} needs a whole number, not {value!r}") from None
     if number < 0:
         raise MatchError(f"{key} cannot be negative: {number}")
@@ -167,26 +173,47 @@ def engine_from(values: Mapping[str, Any], source: str) -> EngineSpec:
     unknown = set(values) - {"name", "cmd", "dir", "options", "ponder", "margin", *_CONTROL_KEYS}
     if unknown:
         raise MatchError(f"engine {source!r}: unknown key {sorted(unknown)[0]!r}")
-    command = values.get("cmd")
-    if not command:
-        raise MatchError(f"engine {source!r}: cmd= is missing")
-    if not isinstance(command, str):
-        command = tuple(str(word) for word in command)
+    for key, kind, wanted in _ENGINE_TYPES:
+        if key in values and not isinstance(values[key], kind):
+            raise MatchError(f"engine {source!r}: {key} needs {wanted}, not {values[key]!r}")
+    options = values.get("options", {})
+    for name, value in options.items():
+        if not isinstance(value, str | int | float):
+            raise MatchError(f"engine {source!r}: option {name} needs a text, a number or true/false, not {value!r}")
+    words = _words_of(values.get("cmd", ""), source)
+    command = values["cmd"] if isinstance(values["cmd"], str) else words
     margin = values.get("margin")
     return EngineSpec(
-        name=str(values.get("name") or _name_from(command)),
+        name=values.get("name") or Path(words[0]).stem,
         command=command,
         folder=values.get("dir"),
-        options={name: option_text(value) for name, value in values.get("options", {}).items()},
+        options={name: option_text(value) for name, value in options.items()},
         control=parse_control(values),
         ponder=None if values.get("ponder") is None else _truth("ponder", values["ponder"]),
         margin=None if margin is None else _whole_number("margin", margin),
     )
 
 
-def _name_from(command: str | tuple[str, ...]) -> str:
-    first = split_command(command)[0] if isinstance(command, str) else command[0]
-    return Path(first).stem
+_ENGINE_TYPES = (
+    ("name", str, "a text"),
+    ("cmd", str | list, "a text or a list of texts"),
+    ("dir", str, "a text"),
+    ("options", Mapping, "a table { NAME = VALUE }"),
+)
+
+
+def _words_of(command: str | list[Any], source: str) -> tuple[str, ...]:
+    """The program and its arguments."""
+    try:
+        words = split_command(command) if isinstance(command, str) else command
+    except ValueError as error:
+        raise MatchError(f"engine {source!r}: cmd {command!r}: {error}") from None
+    if not words or not words[0]:
+        raise MatchError(f"engine {source!r}: cmd= is missing")
+    for word in words:
+        if not isinstance(word, str):
+            raise MatchError(f"engine {source!r}: cmd needs a text or a list of texts, not {word!r}")
+    return tuple(words)
 
 
 def _truth(key: str, value: Any) -> bool:
@@ -202,14 +229,15 @@ def option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def parse_sprt(text: str) -> Sprt:
-    """ "elo0,elo1" or "elo0,elo1,alpha,beta"."""
+def parse_sprt(text: Any) -> Sprt:
+    """ "elo0,elo1" or "elo0,elo1,alpha,beta", or a list of these numbers."""
+    parts = text.split(",") if isinstance(text, str) else text if isinstance(text, list) else []
     try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError):
         numbers = []
-    if len(numbers) not in (2, 4) or numbers[0] >= numbers[1]:
-        raise MatchError(f"sprt {text!r} is not elo0,elo1[,alpha,beta] with elo0 < elo1")
+    if len(numbers) not in (2, 4) or not -MOST_ELO <= numbers[0] < numbers[1] <= MOST_ELO:
+        raise MatchError(f"sprt {text!r} is not elo0,elo1[,alpha,beta] with elo0 < elo1 (at most {MOST_ELO})")
     if len(numbers) == 4 and not all(0 < error < 0.5 for error in numbers[2:]):
         raise MatchError(f"sprt {text!r}: alpha and beta lie between 0 and 0.5")
     return Sprt(*numbers)
@@ -222,12 +250,12 @@ def read_toml(path: Path) -> dict[str, Any]:
             values = tomllib.load(file)
     except OSError as error:
         raise MatchError(f"cannot read {path}: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MatchError(f"{path}: {error}") from None
     engines = values.pop("engine", [])
     if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in engines):
         raise MatchError(f"{path}: write each engine as a table [[engine]]")
-    values["engine"] = [engine_from(engine, str(path)) for engine in engines]
+    values["engine"] = [engine_from(engine, f"{number} in {path}") for number, engine in enumerate(engines, 1)]
     return {key.replace("-", "_"): value for key, value in values.items()}
 
 
@@ -238,12 +266,14 @@ def build_settings(values: Mapping[str, Any]) -> MatchSettings:
     control = parse_control(given)
     for key in _CONTROL_KEYS:
         given.pop(key, None)
-    if isinstance(given.get("sprt"), str):
+    if not isinstance(given.get("sprt"), Sprt | None):
         given["sprt"] = parse_sprt(given["sprt"])
-    known = {item.name for item in fields(MatchSettings)}
-    unknown = set(given) - known
+    kinds = {item.name: str(item.type) for item in fields(MatchSettings)}
+    unknown = set(given) - set(kinds)
     if unknown:
         raise MatchError(f"unknown setting {sorted(unknown)[0]!r}")
+    for key, value in given.items():
+        _check_type(key, kinds[key], value)
     settings = MatchSettings(engines=engines, **given)
     if control is not None:
         settings = replace(settings, control=control)
@@ -251,7 +281,34 @@ def build_settings(values: Mapping[str, Any]) -> MatchSettings:
     return settings
 
 
+def _check_type(key: str, kind: str, value: Any) -> None:
+    """A value of the kind that the field of MatchSettings is declared with, or MatchError."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    tests = {
+        "int": (number and isinstance(value, int), "a whole number"),
+        "float": (number and math.isfinite(value), "a number"),
+        "bool": (isinstance(value, bool), "true or false"),
+        "str": (isinstance(value, str), "a text in quotation marks"),
+    }
+    right, wanted = tests.get(kind.partition(" ")[0], (True, ""))
+    if not right:
+        raise MatchError(f"{key.replace('_', '-')} needs {wanted}, not {value!r}")
+
+
+def _check_numbers(settings: MatchSettings) -> None:
+    for key in ("margin", "resign", "max_moves", "random_plies"):
+        if getattr(settings, key) < 0:
+            raise MatchError(f"--{key.replace('_', '-')} cannot be negative: {getattr(settings, key)}")
+    for key in ("games", "concurrency", "resign_moves"):
+        if getattr(settings, key) < 1:
+            raise MatchError(f"--{key.replace('_', '-')} starts at 1, not {getattr(settings, key)}")
+    for key in _TIMEOUTS:
+        if not 0 < getattr(settings, key) < threading.TIMEOUT_MAX:
+            raise MatchError(f"--{key.replace('_', '-')} needs a time in seconds, not {getattr(settings, key):g}")
+
+
 def _check(settings: MatchSettings) -> None:
+    _check_numbers(settings)
     names = [engine.name for engine in settings.engines]
     if len(names) < 2:
         raise MatchError("a match needs two engines or more: --engine 'name=A cmd=...' --engine 'name=B cmd=...'")
@@ -260,8 +317,6 @@ def _check(settings: MatchSettings) -> None:
         raise MatchError(f"two engines are called {twice!r}; give them different names")
     if settings.sprt is not None and len(names) != 2:
         raise MatchError("--sprt tests one engine against one other")
-    if settings.games < 1 or settings.concurrency < 1:
-        raise MatchError("--games and --concurrency start at 1")
     if settings.variant not in VARIANTS:
         raise MatchError(f"unknown variant {settings.variant!r}: known are {', '.join(VARIANTS)}")
     if settings.rule is not None:
