@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 
 import pytest
 
+from usi.cluster import ClusterError, run_on_cluster
 from usi.commands.match import given_by, settings_from
 from usi.main import main
 from usi.match.config import (
@@ -203,7 +206,7 @@ def test_toml_that_is_not_utf_8_names_the_file(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["startpos moves 7g7f 3c3d", "position startpos moves 7g7f 3c3d", "  startpos   moves 7g7f  3c3d "],
+    ["7g7f 3c3d", "startpos moves 7g7f 3c3d", "position startpos moves 7g7f 3c3d", "  startpos   moves 7g7f  3c3d "],
 )
 def test_opening_of_moves(line):
     assert parse_opening(line) == Opening(None, ("7g7f", "3c3d"))
@@ -221,8 +224,11 @@ def test_opening_file_skips_comments_and_names_the_bad_line(tmp_path):
     path = tmp_path / "openings"
     path.write_text("# two\nstartpos moves 7g7f\n\nstartpos\n")
     assert len(read_openings(path)) == 2
-    path.write_text("startpos\n7g7f 3c3d\n")
+    path.write_text("startpos\n7g7f 3c3d nonsense\n")
     with pytest.raises(MatchError, match="line 2"):
+        read_openings(path)
+    path.write_bytes(b"startpos\n# \x93\xfa\n")
+    with pytest.raises(MatchError, match="openings is not UTF-8"):
         read_openings(path)
 
 
@@ -269,6 +275,33 @@ def test_results_come_back_after_a_kill_in_the_middle_of_a_line(tmp_path):
     again.add(game(2, "A", "B", "draw"))
     assert Store(tmp_path, {"seed": 1}).results[2].winner == "draw"
     assert (tmp_path / "games.usi").read_text() == "startpos moves 7g7f\n" * 3
+
+
+@pytest.mark.parametrize("damage", [b"{", b"5", b"null", b'{"number":0}', b"\xff", b""])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_damaged_line_is_named(tmp_path, number, damage):
+    store = Store(tmp_path, {"seed": 1})
+    for index in range(3):
+        store.add(game(index, "A", "B", "black"))
+    path = tmp_path / "results.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[number - 1] = damage
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(MatchError, match=rf"results\.jsonl, line {number}: damaged"):
+        Store(tmp_path, {"seed": 1})
+
+
+def test_results_may_hold_any_kind_of_line_end(tmp_path):
+    odd = game(0, "A", "B", "black")
+    odd.detail = "it said: \u2028 \x85 \x0b"
+    Store(tmp_path, {"seed": 1}).add(odd)
+    assert Store(tmp_path, {"seed": 1}).results == {0: odd}
+
+
+def test_without_dask_a_cluster_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r'pip install "narikin\[cluster\]"'):
+        list(run_on_cluster("tcp://127.0.0.1:9", str, [1], threading.Event()))
 
 
 def test_another_match_is_not_mixed_in(tmp_path):

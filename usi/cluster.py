@@ -27,7 +27,7 @@ def connect(address: str) -> Any:
     try:
         import distributed
     except ImportError:
-        raise ClusterError("a cluster needs dask.distributed: pip install 'narikin[cluster]'") from None
+        raise ClusterError('a cluster needs dask.distributed: pip install "narikin[cluster]"') from None
     try:
         return distributed.Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
@@ -41,9 +41,9 @@ def run_on_cluster(
 
     `work` and the items are pickled. What `work` raises is raised here.
     """
+    client = connect(address)  # first, because it says what to install
     import distributed
 
-    client = connect(address)
     try:
         waiting = iter(items)
         running = distributed.as_completed(with_results=False, loop=client.loop)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from usi.match.config import MatchError
+
+USI_MOVE = re.compile(r"(?:[1-9][a-i]|[A-Z]\*)[1-9][a-i]\+?")
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,12 @@ class Task:
 
 
 def parse_opening(line: str) -> Opening:
-    """A line of an opening file: `startpos moves ...`, `sfen ...`, the same after `position`, or a bare SFEN."""
+    """A line of an opening file: `startpos moves ...`, `sfen ...`, the same after `position`, bare moves or an SFEN."""
     words = line.split()
     if words and words[0] == "position":
         words = words[1:]
+    if words and all(USI_MOVE.fullmatch(word) for word in words):
+        return Opening(None, tuple(words))
     head, moves = words, []
     if "moves" in words:
         cut = words.index("moves")
@@ -58,8 +63,12 @@ def parse_opening(line: str) -> Opening:
 
 def read_openings(path: Path) -> list[Opening]:
     """All openings of a file; empty lines and lines that start with # are skipped."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MatchError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     openings = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         try:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from usi.match.config import MatchError
 from usi.match.games import write_records
 from usi.match.statistics import Tally
 
+Value = TypeVar("Value")
 POINTS_OF_BLACK = {"black": 1.0, "draw": 0.5, "white": 0.0}
 
 
@@ -74,21 +75,31 @@ class Store:
         if len(whole) < len(raw):
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
-        lines = whole.decode("utf-8").splitlines()
+        lines = whole.split(b"\n")[:-1]  # at no other end of line: a detail may hold U+2028
         if len(lines) < 2:  # no game was finished: nothing ties the folder to the settings of before
             self.path.unlink()
             self._append({"match": identity})
             return
-        before = json.loads(lines[0]).get("match")
+        before = self._read(1, lines[0], lambda value: dict(value["match"]))
         now = json.loads(json.dumps(identity))
         if before != now:
             differing = sorted(key for key in set(before) | set(now) if before.get(key) != now.get(key))
             raise MatchError(
                 f"{self.folder} holds another match ({', '.join(differing)} differ); choose another --out folder"
             )
-        for line in lines[1:]:
-            game = GameResult(**json.loads(line))
+        for number, line in enumerate(lines[1:], 2):
+            game = self._read(number, line, _game_from)
             self.results[game.number] = game
+
+    def _read(self, number: int, line: bytes, read: Callable[[Any], Value]) -> Value:
+        try:
+            return read(json.loads(line))
+        except (ValueError, TypeError, KeyError):
+            raise MatchError(
+                f"{self.path}, line {number}: damaged; delete the line (its game is played again) or mend it"
+                if number > 1
+                else f"{self.path}, line 1: damaged, it held the settings of the match; choose another --out folder"
+            ) from None
 
     def _append(self, value: dict[str, Any]) -> None:
         with self.path.open("ab") as file:
@@ -102,6 +113,18 @@ class Store:
         folder.mkdir(exist_ok=True)
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return f"logs/{name}"
+
+
+def _game_from(value: Any) -> GameResult:
+    game = GameResult(**value)
+    texts = (game.black, game.white, game.opening, game.reason, game.detail, game.date, *game.moves)
+    if game.winner not in POINTS_OF_BLACK or not isinstance(game.number, int) or not all(map(_is_text, texts)):
+        raise ValueError
+    return game
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def tallies(results: Iterable[GameResult], names: list[str]) -> dict[tuple[str, str], Tally]:
