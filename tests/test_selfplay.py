@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from usi.selfplay.settings import SelfplaySettings
@@ -16,8 +20,10 @@ def test_blocks_are_kept_by_number_however_they_finish():
 def test_settings_that_make_no_games_are_refused():
     with pytest.raises(ValueError, match="--nodes or --depth"):
         SelfplaySettings()
-    with pytest.raises(ValueError, match="no games"):
+    with pytest.raises(ValueError, match="--opening-low 9 is above --opening-high 3"):
         SelfplaySettings(nodes=10, opening_low=9, opening_high=3)
+    with pytest.raises(ValueError, match="--opening-high 20 leaves nothing of games of --max-plies 20"):
+        SelfplaySettings(nodes=10, max_plies=20)
 
 
 # ---- the games ----
@@ -157,6 +163,47 @@ def test_missing_network_is_one_clear_error(tmp_path, capsys):
     (tmp_path / "bad.bin").write_bytes(b"no network")
     assert main([*words, "--net", str(tmp_path / "bad.bin")]) != 0
     assert "narikin: error" in capsys.readouterr().err
+    assert not (tmp_path / "games").exists()  # a file without games would be in the way of the next try
+    assert main([*words, "--net", str(tmp_path)]) != 0
+    assert f"--net {tmp_path}: Is a directory" in capsys.readouterr().err
+    assert main(["selfplay", "--nodes", "50", "--games", "1", "--out", str(tmp_path)]) != 0
+    assert f"--out {tmp_path} is a folder" in capsys.readouterr().err
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from usi.selfplay.lock import only_process
+with only_process(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_process_makes_a_file_and_a_killed_one_is_not_in_the_way(tmp_path, capsys):
+    from usi.main import main
+    from usi.selfplay.lock import only_process
+
+    path = tmp_path / "games"
+    words = ["selfplay", "--nodes", "50", "--games", "1", "--out", str(path)]
+    root = Path(__file__).resolve().parent.parent
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=root, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline().strip() == b"held"
+        assert main(words) == 2
+        assert "is being made by another process" in capsys.readouterr().err
+        assert not path.exists()
+        holder.kill()
+    with only_process(path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_games_takes_other_settings(tmp_path):
+    from usi.commands.selfplay import open_archive
+
+    path = tmp_path / "games"
+    open_archive(path, SelfplaySettings(nodes=10))
+    assert open_archive(path, SelfplaySettings(nodes=20)).settings["nodes"] == 20
 
 
 def test_network_that_is_used_belongs_to_the_settings(tmp_path):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.rules.variants import VARIANTS
 from usi.commands._arguments import count
+from usi.selfplay.lock import only_process
 from usi.selfplay.settings import SelfplaySettings, file_digest
 from usi.selfplay.work import Block, in_order, processor_count, run_on_processes, run_on_scheduler
 
@@ -64,7 +65,19 @@ KNOBS: list[tuple[str, Callable[[str], int], str]] = [
 def run(arguments: argparse.Namespace) -> int:
     """Make or continue the file; the exit code is 0 when it holds the games that were asked for."""
     settings = settings_from(arguments)
-    archive = open_archive(Path(arguments.out), settings)
+    path = Path(arguments.out)
+    if path.is_dir():
+        raise ValueError(f"--out {path} is a folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out {path}: {error.strerror}") from error
+    with only_process(path):
+        return _make(arguments, settings, path)
+
+
+def _make(arguments: argparse.Namespace, settings: SelfplaySettings, path: Path) -> int:
+    archive = open_archive(path, settings)
     last = -(-arguments.games // settings.block)
     if archive.chunks:
         print(f"{archive.path}: {archive.games} games are there")
@@ -77,27 +90,42 @@ def run(arguments: argparse.Namespace) -> int:
                 meter.add(block)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from the last whole block")
+    except BaseException:
+        _remove_empty(archive)
+        raise
     print(meter.summary(archive))
+    _remove_empty(archive)
     return 0 if archive.chunks >= last else 130
 
 
+def _remove_empty(archive: ArchiveWriter) -> None:
+    """A file without games would only hold later tries to its settings."""
+    if not archive.chunks:
+        archive.path.unlink(missing_ok=True)
+
+
 def open_archive(path: Path, settings: SelfplaySettings) -> ArchiveWriter:
-    """The file to add to. Raises ArchiveError if it holds other games."""
+    """The file to add to. Raises ArchiveError if it holds other games, ValueError if it cannot be written."""
     from eval.learn.archive import ArchiveError, ArchiveWriter
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    archive = ArchiveWriter(path, settings.identity())
     wanted = settings.identity()
+    try:
+        archive = ArchiveWriter(path, wanted)
+    except OSError as error:
+        raise ValueError(f"--out {path}: {error.strerror}") from error
     differing = sorted(
         key for key in wanted.keys() | archive.settings.keys() if wanted.get(key) != archive.settings.get(key)
     )
+    if differing and not archive.chunks:  # of a run that was killed before its first block
+        path.unlink()
+        return ArchiveWriter(path, wanted)
     if differing:
         raise ArchiveError(f"{path} was made with other settings ({', '.join(differing)}); choose another --out")
     return archive
 
 
 def settings_from(arguments: argparse.Namespace) -> SelfplaySettings:
-    """Settings from the parsed command line. Raises ValueError and OSError."""
+    """Settings from the parsed command line. Raises ValueError."""
     knobs = {name: getattr(arguments, name) for name, _, _ in KNOBS}
     net, digest = find_network(arguments.net, arguments.variant)
     return SelfplaySettings(
@@ -112,7 +140,7 @@ def settings_from(arguments: argparse.Namespace) -> SelfplaySettings:
 
 
 def find_network(asked: str | None, variant: str) -> tuple[str | None, str]:
-    """What SelfPlayer is to load (None = what is shipped), and the digest of that network. Raises OSError."""
+    """What SelfPlayer is to load (None = what is shipped), and the digest of that network. Raises ValueError."""
     from eval import HANDCRAFTED, shipped_network
 
     if asked == HANDCRAFTED:
@@ -121,7 +149,10 @@ def find_network(asked: str | None, variant: str) -> tuple[str | None, str]:
         shipped = shipped_network(variant)
         return None, file_digest(shipped) if shipped else HANDCRAFTED
     path = Path(asked).resolve()
-    return str(path), file_digest(path)
+    try:
+        return str(path), file_digest(path)
+    except OSError as error:
+        raise ValueError(f"--net {asked}: {error.strerror or error}") from error
 
 
 def _blocks(arguments: argparse.Namespace, settings: SelfplaySettings, numbers: range, meter: Meter) -> Iterator[Block]:

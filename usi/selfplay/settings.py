@@ -37,9 +37,11 @@ class SelfplaySettings:
     def __post_init__(self) -> None:
         if not self.nodes and not self.depth:
             raise ValueError("self-play needs --nodes or --depth")
-        if not 0 <= self.opening_low <= self.opening_high < self.max_plies:
+        if not 0 <= self.opening_low <= self.opening_high:
+            raise ValueError(f"--opening-low {self.opening_low} is above --opening-high {self.opening_high}")
+        if self.opening_high >= self.max_plies:
             raise ValueError(
-                f"no games of {self.max_plies} plies after {self.opening_low}-{self.opening_high} random ones"
+                f"--opening-high {self.opening_high} leaves nothing of games of --max-plies {self.max_plies}"
             )
 
     def identity(self) -> dict[str, Any]:
