@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from usi.match.config import MatchError, MatchSettings, build_settings, parse_engine, read_toml
+from usi.match.lock import locked
 from usi.match.openings import openings_of
 from usi.match.report import final_report, game_line, live_report, progress_bar, write_summary
 from usi.match.runner import ClusterBackend, Match, Plan, ThreadBackend, check_openings
@@ -95,12 +96,13 @@ def run(arguments: argparse.Namespace) -> int:
     out, scheduler = (_place(given, key) for key in PLACES)
     settings = build_settings(given)
     folder = Path(out or datetime.datetime.now().strftime("match-%Y%m%d-%H%M%S"))
-    plan = Plan(settings, openings_of(settings, folder))
-    check_openings(plan)
-    store = Store(folder, settings.identity())
-    backend = ClusterBackend(settings, scheduler) if scheduler else ThreadBackend(settings)
-    match = Match(plan, store, backend)
-    return play(match, Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH))
+    with locked(folder):
+        plan = Plan(settings, openings_of(settings, folder))
+        check_openings(plan)
+        store = Store(folder, settings.identity())
+        backend = ClusterBackend(settings, scheduler) if scheduler else ThreadBackend(settings)
+        match = Match(plan, store, backend)
+        return play(match, Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH))
 
 
 def settings_from(values: Mapping[str, Any]) -> MatchSettings:
