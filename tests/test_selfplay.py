@@ -173,16 +173,16 @@ def test_missing_network_is_one_clear_error(tmp_path, capsys):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from usi.selfplay.lock import only_process
-with only_process(Path(sys.argv[1])):
+from usi.lock import only_process
+with only_process(Path(sys.argv[1] + ".lock"), "held"):
     print("held", flush=True)
     time.sleep(60)
 """
 
 
 def test_one_process_makes_a_file_and_a_killed_one_is_not_in_the_way(tmp_path, capsys):
+    from usi.lock import only_process
     from usi.main import main
-    from usi.selfplay.lock import only_process
 
     path = tmp_path / "games"
     words = ["selfplay", "--nodes", "50", "--games", "1", "--out", str(path)]
@@ -193,7 +193,7 @@ def test_one_process_makes_a_file_and_a_killed_one_is_not_in_the_way(tmp_path, c
         assert "is being made by another process" in capsys.readouterr().err
         assert not path.exists()
         holder.kill()
-    with only_process(path):
+    with only_process(path.with_name("games.lock"), "held"):
         pass
     assert list(tmp_path.iterdir()) == []
 

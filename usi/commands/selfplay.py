@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.rules.variants import VARIANTS
 from usi.commands._arguments import count
-from usi.selfplay.lock import only_process
+from usi.lock import only_process
 from usi.selfplay.settings import SelfplaySettings, file_digest
 from usi.selfplay.work import Block, in_order, processor_count, run_on_processes, run_on_scheduler
 
@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--out {path}: {error.strerror}") from error
-    with only_process(path):
+    refusal = f"{path} is being made by another process; choose another --out"
+    with only_process(path.with_name(path.name + ".lock"), refusal):
         return _make(arguments, settings, path)
 
 

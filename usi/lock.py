@@ -1,4 +1,4 @@
-"""A lock on a file that is being made, held by one process and gone when that ends, however it ends."""
+"""A lock of the operating system, held by one process at a time and gone when that ends, however it ends."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from pathlib import Path
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
+class HeldError(ValueError):
+    """Another process is at work; the text is for its user."""
+
+
 @contextlib.contextmanager
-def only_process(path: Path) -> Iterator[None]:
-    """Hold PATH.lock meanwhile. Raises ValueError if another process does."""
-    name = path.with_name(path.name + ".lock")
-    handle = _locked(name, path)
+def only_process(name: Path, refusal: str) -> Iterator[None]:
+    """Hold the lock file `name` meanwhile. Raises HeldError with the text `refusal` if another process does."""
+    handle = _locked(name, refusal)
     try:
         yield
     finally:
@@ -28,7 +31,7 @@ def only_process(path: Path) -> Iterator[None]:
                 name.unlink(missing_ok=True)
 
 
-def _locked(name: Path, path: Path) -> int:
+def _locked(name: Path, refusal: str) -> int:
     while True:
         handle = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -36,7 +39,7 @@ def _locked(name: Path, path: Path) -> int:
         except OSError as error:
             if error.errno in HELD:
                 os.close(handle)
-                raise ValueError(f"{path} is being made by another process; choose another --out") from None
+                raise HeldError(refusal) from None
             return handle  # a file system without locks
         try:
             if os.path.samestat(os.fstat(handle), os.stat(name)):
