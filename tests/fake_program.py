@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import warnings
@@ -27,6 +28,13 @@ def make_engine(*settings: Any) -> FakeEngine:
             raise ZeroDivisionError("in the search")
 
         engine.think = think
+    if mood == "collects":
+
+        def tell(limits: Any, on_info: Any, on_done: Any) -> None:
+            on_info(Info(text=f"a collection looks at {len(gc.get_objects())} of {gc.get_freeze_count()} objects"))
+            on_done(Result("7g7f"))
+
+        engine.think = tell
     if mood == "endless":
         engine.endless = True
     if mood == "talks":

@@ -58,6 +58,17 @@ def test_a_stray_print_of_a_library_never_reaches_the_gui(talk: ProcessTalk) -> 
     assert talk.end() == []
 
 
+def test_no_long_garbage_collection_falls_into_a_move() -> None:
+    """A collection holds all threads of Python; with all that an engine loads it lasts longer than a short byoyomi."""
+    talk = fake("collects")
+    talk.ready().send("position startpos", "go byoyomi 100")
+    words = talk.until("bestmove")[0].split()
+    looked_at, kept_out = (int(word) for word in words if word.isdigit())
+    assert kept_out > 10_000
+    assert looked_at < kept_out / 10
+    talk.kill()
+
+
 @pytest.mark.parametrize("last", ["quit", None])
 def test_a_search_is_left_without_a_word(last: str | None) -> None:
     talk = fake("endless")

@@ -21,6 +21,7 @@ from usi import __version__
 from usi.book.player import BookPlayer
 from usi.options import OPTIONS, OptionError, OptionValues
 from usi.output import Writer
+from usi.pauses import shorten_collections
 from usi.protocol import (
     Command,
     Debug,
@@ -90,8 +91,10 @@ class Session:
         notice: Callable[[], str | None] = start_notice,
         on_broken: Callable[[], None] = lambda: None,
         code_page: str | None = None,
+        on_prepared: Callable[[], None] = lambda: None,
     ) -> None:
         self._reader = reader
+        self._on_prepared = on_prepared
         self._code_page = code_page
         self._out = Writer(writer, on_broken)
         self._engine_maker = engine_maker
@@ -284,6 +287,7 @@ class Session:
             self._apply_options()
             self._say(*self._book.load(self._options))
             self._clear()
+            self._on_prepared()
         assert self._engine is not None
         return self._engine
 
@@ -368,7 +372,14 @@ def run_stdio(engine_maker: EngineMaker = make_engine) -> int:
     reader, writer = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  a stray print must not reach the GUI
     code_page = locale.getpreferredencoding(False)
-    session = Session(reader, writer, engine_maker, on_broken=lambda: os._exit(0), code_page=code_page)
+    session = Session(
+        reader,
+        writer,
+        engine_maker,
+        on_broken=lambda: os._exit(0),
+        code_page=code_page,
+        on_prepared=shorten_collections,
+    )
     threading.excepthook = lambda args: session.report_crash(args.exc_value)
     code = session.run()
     # No normal exit: it would wait for a compilation, or free memory under a search that still runs.

@@ -14,6 +14,8 @@ from usi.match.referee import ANOMALIES, Cancelled, Table
 from usi.match.schedule import Opening, Task, pairings, tasks
 from usi.match.statistics import Tally
 from usi.match.store import GameResult, Store, tallies
+from usi.match.umpire import load_rules
+from usi.pauses import shorten_collections
 
 Outcome = tuple[GameResult, list[str]]  # a game and its command log
 
@@ -57,6 +59,8 @@ class ThreadBackend:
 
     def play(self, plan: Plan, todo: Iterator[Task], stop: threading.Event) -> Iterator[Outcome]:
         """Finished games as they come; `stop` ends it early. Raises MatchError."""
+        load_rules()  # before any clock runs
+        shorten_collections()
         done: queue.Queue[Outcome | Exception | None] = queue.Queue()
         lock = threading.Lock()
         tables = [Table(self.settings) for _ in range(self.settings.concurrency)]

@@ -9,6 +9,13 @@ from engine.rules.moves import MoveError
 from usi.match.schedule import Opening
 
 
+def load_rules() -> None:
+    """Load or compile the rules, which the first Umpire would do otherwise."""
+    from engine.rules.board import Board
+
+    Board()
+
+
 class IllegalMove(ValueError):
     """A move that the rules do not allow, or no move at all; the text names it."""
 
