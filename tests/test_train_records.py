@@ -100,6 +100,20 @@ def test_damaged_chunk_is_not_read(tmp_path: Path) -> None:
     assert len(archive.read_archive(path)) == 0
 
 
+def test_damaged_chunk_costs_no_other_games(tmp_path: Path) -> None:
+    path = tmp_path / "games"
+    archive.append_games(path, parse_games(TEXT))
+    end = path.stat().st_size
+    later = random_games("shogi", 3)
+    archive.append_games(path, later)
+    data = bytearray(path.read_bytes())
+    data[end - 5] ^= 1
+    path.write_bytes(data)
+    assert same(archive.read_archive(path), later)
+    archive.append_games(path, later)
+    assert archive.count_games(path) == 6
+
+
 def test_archive_refuses_other_files_and_variants(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(TEXT)
     with pytest.raises(archive.ArchiveError, match="text"):

@@ -164,6 +164,7 @@ def test_go(line: str, limits: Limits) -> None:
         ("go btime wtime 5", Limits(btime=0, wtime=5), "btime"),
         ("go btime soon wtime 5", Limits(btime=0, wtime=5), "'soon'"),
         ("go depth five", Limits(depth=1), "'five'"),
+        ("go depth -3", Limits(depth=1), "depth -3 is negative"),
         ("go dept 5", Limits(infinite=True), "'dept'"),
         ("go nodes 99999999999999999999999999", Limits(nodes=1), "no number"),
         ("go movetime ４", Limits(movetime=0), "no number"),

@@ -190,6 +190,8 @@ def parse_go(rest: str) -> Go:
             name, lowest, fallback = _NUMBERS[word]
             value = _take_integer(word, words, complaints)
             setattr(limits, name, fallback if value is None else max(lowest, value))
+            if value is not None and value < 0 and word not in _CLOCK_WORDS:  # a clock may have run out
+                complaints.append(f"go: {word} {value} is negative")
             timed = timed or word in _CLOCK_WORDS
         else:
             complaints.append(f"go: unknown word {_shown(word)}")

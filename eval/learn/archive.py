@@ -7,7 +7,8 @@
 
 A score is kept as its sum with the score before it in the same game: scores are from the side to move's view, so the
 sum is small. Appending never touches what is there; an interrupted writer leaves at most one broken chunk at the end,
-which readers skip and the next writer removes. All numbers are little-endian.
+which readers skip and the next writer removes. A chunk that was damaged later costs its own games and no others.
+All numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -114,17 +115,18 @@ def _read_header(path: Path) -> tuple[dict[str, Any], int]:
 
 
 def _chunks(path: Path) -> Iterator[tuple[bytes, int]]:
-    """(packed data, position after it) of every whole chunk."""
+    """(packed data, position after it) of every whole chunk; one whose checksum is wrong is passed over."""
     _, at = _read_header(path)
     with path.open("rb") as file:
         file.seek(at)
         while len(head := file.read(CHUNK_HEAD.size)) == CHUNK_HEAD.size:
             size, checksum = CHUNK_HEAD.unpack(head)
             packed = file.read(size)
-            if len(packed) < size or zlib.crc32(packed) != checksum:
+            if len(packed) < size:
                 return
             at += CHUNK_HEAD.size + size
-            yield packed, at
+            if zlib.crc32(packed) == checksum:
+                yield packed, at
 
 
 def is_archive(path: Path) -> bool:
