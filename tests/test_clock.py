@@ -76,6 +76,12 @@ def test_main_time_is_spread_over_the_game() -> None:
     assert opening.maximum > 3 * opening.optimum
 
 
+@pytest.mark.parametrize("byoyomi", [100, 300, 1000, 1500, 5000])
+def test_what_is_left_of_a_period_is_not_saved_by_an_easy_move(byoyomi: int) -> None:
+    found = plan(btime=0, wtime=0, byoyomi=byoyomi)
+    assert found.rounded(0.3 * byoyomi) == found.maximum
+
+
 def test_main_time_goes_faster_with_byoyomi_behind_it() -> None:
     with_byoyomi = plan(btime=300_000, wtime=300_000, byoyomi=10_000)
     assert with_byoyomi.optimum > 10_000

@@ -14,7 +14,7 @@ FEWEST_MOVES_LEFT = 20  # a game is never planned to end sooner than in this man
 MOVES_OF_A_GAME = 62  # own moves that the clock is planned for at move 1
 LONGEST_SHARE = 0.22  # part of the main time that one move may take at most
 LONGEST_FACTOR = 5.0  # one move may take this many times its share of the time
-BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is spent faster
+BYOYOMI_MOVES_LEFT = 14  # with byoyomi to fall back on, main time is planned for fewer moves, at least for so many
 LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded machine
 RESERVE_MS = 700.0  # of a clock without byoyomi: kept for the delays of all the moves to come
 LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
@@ -78,11 +78,14 @@ def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -
     if time_left <= byoyomi:
         optimum = maximum  # what is left of the period is lost anyway
     elif byoyomi:
-        optimum = min(maximum, _share(limits, time_left, BYOYOMI_MOVES_LEFT) + 0.8 * byoyomi)
+        moves_left = max(BYOYOMI_MOVES_LEFT, 0.6 * MOVES_OF_A_GAME - 0.3 * game_ply)
+        optimum = min(maximum, _share(limits, time_left, moves_left) + 0.8 * byoyomi)
         maximum = min(maximum, byoyomi + max(LONGEST_SHARE * time_left, optimum - byoyomi))
     else:
         optimum, maximum = _plan_main_time(limits, time_left, increment, game_ply, maximum, lateness)
     minimum = min(max(0.0, limits.minimum_thinking_time - limits.network_delay), maximum) if whole_seconds else 0.0
+    if time_left <= byoyomi:
+        minimum = maximum  # an easy move saves nothing
     return Plan(min(optimum, maximum), maximum, minimum, whole_seconds, float(limits.network_delay))
 
 
