@@ -71,6 +71,13 @@ def step_attacks(T, piece, square):
 
 
 @inline
+def near_bb(T, square):
+    """Squares at most two steps away."""
+    s = np.uint64(square)
+    return join(T.near[s, 0], T.near[s, 1])
+
+
+@inline
 def empty_attacks(T, piece, square):
     """Attacks of a piece on an otherwise empty board."""
     p, s = np.uint64(piece), np.uint64(square)

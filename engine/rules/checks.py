@@ -21,6 +21,7 @@ from engine.rules.attacks import (
     droppable_bb,
     is_attacked,
     line_bb,
+    near_bb,
     occupied,
     pinned_bb,
     square_bb,
@@ -88,13 +89,16 @@ def _pin_line(P, T, origin):
 
 
 @inline
-def _promotable_checks(P, T, n, row, kind, plain, promoted, target):
-    """Checks by board moves of the pieces that may promote; `plain`, `promoted`: squares that see the king."""
+def _promotable_checks(P, T, n, row, kind, plain, promoted, target, among):
+    """Checks by board moves of the pieces `among` a set that may promote.
+
+    `plain`, `promoted`: squares from which the piece, or its promoted form, sees the king.
+    """
     side = P.side
     blockers = occupied(P)
     zone = zone_bb(T, side)
     blocked = blocked_targets(P, T, side, kind)
-    movers = type_bb(P, row) & colour_bb(P, side)
+    movers = type_bb(P, row) & colour_bb(P, side) & among
     while movers:
         origin = first_square(movers)
         movers = without_first(movers)
@@ -112,11 +116,11 @@ def _promotable_checks(P, T, n, row, kind, plain, promoted, target):
 
 
 @inline
-def _plain_checks(P, T, n, row, kind, plain, target):
-    """Checks by board moves of the pieces that never promote."""
+def _plain_checks(P, T, n, row, kind, plain, target, among):
+    """Checks by board moves of the pieces `among` a set that never promote."""
     side = P.side
     blockers = occupied(P)
-    movers = type_bb(P, row) & colour_bb(P, side)
+    movers = type_bb(P, row) & colour_bb(P, side) & among
     while movers:
         origin = first_square(movers)
         movers = without_first(movers)
@@ -171,21 +175,14 @@ def _pawn_checks(P, T, n, plain, promoted, target):
 
 
 @inline
-def _checking_drops(P, T, n):
+def _checking_drops(P, T, n, kind, seen):
+    """Drops of one kind onto the squares `seen` by the king."""
     side = P.side
-    hand = P.hand[np.uint64(side)]
-    if hand == 0:
-        return n
-    blockers = occupied(P)
-    empty = empty_squares(P, T)
-    king = P.king[np.uint64(side ^ 1)]
-    for kind in range(PAWN, KING):
-        if hand_count(hand, kind):
-            seen = attacks_from(T, kind | (side ^ 1) << 4, king, blockers)
-            targets = seen & empty & droppable_bb(T, side, kind)
-            if kind == PAWN:
-                targets = pawn_drop_squares(P, T, side, targets)
-            n = emit(P, n, targets, DROP_BIT | kind << FROM_SHIFT)
+    if hand_count(P.hand[np.uint64(side)], kind):
+        targets = seen & empty_squares(P, T) & droppable_bb(T, side, kind)
+        if kind == PAWN:
+            targets = pawn_drop_squares(P, T, side, targets)
+        n = emit(P, n, targets, DROP_BIT | kind << FROM_SHIFT)
     return n
 
 
@@ -219,17 +216,28 @@ def generate_checks(P, T, n):
     rook = _seen(P, T, ROOK, blockers)
     horse = bishop | step_attacks(T, HORSE, P.king[np.uint64(P.side ^ 1)])
     dragon = rook | step_attacks(T, DRAGON, P.king[np.uint64(P.side ^ 1)])
+    all_pieces = board_mask(T)
+    # a silver or gold must stand within two steps of the king to give check with its next one, or uncover a line
+    near = near_bb(T, P.king[np.uint64(P.side ^ 1)]) | discoverers_bb(current(P))
     n = _pawn_checks(P, T, n, pawn, gold, target)
-    n = _promotable_checks(P, T, n, LANCE, LANCE, lance, gold, target)
-    n = _promotable_checks(P, T, n, KNIGHT, KNIGHT, knight, gold, target)
-    n = _promotable_checks(P, T, n, SILVER, SILVER, silver, gold, target)
-    n = _promotable_checks(P, T, n, BISHOP, BISHOP, bishop, horse, target)
-    n = _promotable_checks(P, T, n, ROOK, ROOK, rook, dragon, target)
-    n = _plain_checks(P, T, n, GOLDS, GOLD, gold, target)
-    n = _plain_checks(P, T, n, HORSE, HORSE, horse, target)
-    n = _plain_checks(P, T, n, DRAGON, DRAGON, dragon, target)
+    n = _promotable_checks(P, T, n, LANCE, LANCE, lance, gold, target, all_pieces)
+    n = _promotable_checks(P, T, n, KNIGHT, KNIGHT, knight, gold, target, all_pieces)
+    n = _promotable_checks(P, T, n, SILVER, SILVER, silver, gold, target, near)
+    n = _promotable_checks(P, T, n, BISHOP, BISHOP, bishop, horse, target, all_pieces)
+    n = _promotable_checks(P, T, n, ROOK, ROOK, rook, dragon, target, all_pieces)
+    n = _plain_checks(P, T, n, GOLDS, GOLD, gold, target, near)
+    n = _plain_checks(P, T, n, HORSE, HORSE, horse, target, all_pieces)
+    n = _plain_checks(P, T, n, DRAGON, DRAGON, dragon, target, all_pieces)
     n = _king_checks(P, T, n, target)
-    return _checking_drops(P, T, n)
+    if P.hand[np.uint64(P.side)] != 0:
+        n = _checking_drops(P, T, n, PAWN, pawn)
+        n = _checking_drops(P, T, n, LANCE, lance)
+        n = _checking_drops(P, T, n, KNIGHT, knight)
+        n = _checking_drops(P, T, n, SILVER, silver)
+        n = _checking_drops(P, T, n, BISHOP, bishop)
+        n = _checking_drops(P, T, n, ROOK, rook)
+        n = _checking_drops(P, T, n, GOLD, gold)
+    return n
 
 
 @inline

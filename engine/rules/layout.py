@@ -115,6 +115,7 @@ TABLES = np.dtype(
         ("step", "u8", (32, 82, 2)),  # by piece: squares reached in one step or jump (sliding part left out)
         ("empty_attacks", "u8", (32, 82, 2)),  # by piece: attacks on an empty board, sliding part included
         ("ray", "u8", (RAYS, 82, 2)),  # squares from a square to the edge
+        ("near", "u8", (82, 2)),  # squares at most two steps away, the square itself too
         ("between", "u8", (82, 82, 2)),  # squares strictly between two squares on one line, else empty
         ("line", "u8", (82, 82, 2)),  # the whole line through two squares, else empty
         ("zone", "u8", (2, 2)),  # promotion zone by colour

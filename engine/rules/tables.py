@@ -84,6 +84,8 @@ def _fill_attacks(tables: np.void, frame: _Frame) -> None:
         tables["square"][square] = words([square])
         for number in range(RAYS):
             ray[number, square] = words(frame.ray(square, number))
+        around = [frame.step(square, f, r) for f in range(-2, 3) for r in range(-2, 3)]
+        tables["near"][square] = words([s for s in around if s is not None])
         for colour in (BLACK, WHITE):
             sign = 1 if colour == BLACK else -1
             for kind in range(PAWN, DRAGON + 1):

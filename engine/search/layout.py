@@ -57,6 +57,7 @@ PICKER = np.dtype(
     [
         ("stage", "i4"),
         ("hash_move", "i4"),
+        ("start", "i4"),  # first move of the current list
         ("cursor", "i4"),  # next move of the buffer to hand out
         ("end", "i4"),  # behind the last move of the current list
         ("begin", "i4"),  # first move of the buffer that belongs to this node
