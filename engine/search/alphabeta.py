@@ -325,7 +325,6 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
             depth += 1
         elif prior < 5 and depth >= 2 and entry.static_eval + before.static_eval > 120:
             depth -= 1
-    entry.extensions = before.extensions
     stack_at(W, ply + 2).cutoffs = np.int32(0)
     stack_at(W, ply + 2).killers[0] = np.int32(0)
     stack_at(W, ply + 2).killers[1] = np.int32(0)
@@ -395,8 +394,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
             if is_stopped(C):
                 return int64(0)
             if value >= beta:
-                if value >= MATE_IN_MAX:
-                    value = beta  # a mate that a pass allows proves nothing
+                value = min(value, int64(MATE_IN_MAX - 1))  # a mate that a pass allows proves nothing
                 if W.null_ply != 0 or depth < parameters.null_verify_depth or not switches & NULL_VERIFY:
                     return value
                 W.null_ply = ply + 3 * (depth - deep) // 4

@@ -34,7 +34,7 @@ DEPTH_OFFSET = 3  # quiescence stores depths below zero
 AGES = 32
 AGE_SHIFT = 59
 PREPARED_MB = 256  # tables up to this size are filled with zeros at once, larger ones as they are used
-AGE_WEIGHT = 8  # a search's age counts as this many plies of depth when an entry must go
+AGE_WEIGHT = 4  # a search's age counts as this many plies of depth when an entry must go
 FOUND_AGAIN = 190  # from this depth on an entry is a short mate found without searching, cheap to find again
 FOUND_AGAIN_WORTH = 3  # plies of depth that it counts as
 

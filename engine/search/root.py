@@ -107,8 +107,6 @@ def _search_root(P, T, C, W, alpha, beta, depth):
     if not in_check(P):
         entry.static_eval = np.int32(corrected(P, W, int64(0), bounded(raw_evaluation(P, T, C))))
     W.root_delta = beta - alpha
-    below = stack_at(W, 2)
-    below.cutoffs, below.killers[0], below.killers[1] = np.int32(0), np.int32(0), np.int32(0)
     structure = structure_row(P)
     picker = picker_at(W, picker_index(0, False))
     find_check_squares(P, T, picker)
