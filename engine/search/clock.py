@@ -19,6 +19,8 @@ LATENCY_MS = 40  # what waking a thread and writing a line may cost on a loaded 
 RESERVE_MS = 700.0  # of a clock without byoyomi: kept for the delays of all the moves to come
 LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
 LATENESS_FADES = 0.97  # with every move; on a busy machine one answer in a hundred is late
+LATENESS_CAUTION = 2.0  # the next late answer may be later than the ones before
+SHORT_PERIOD_MS = 250  # of byoyomi: calm roots end early, as a machine that is busy of a sudden costs all of it
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
 
@@ -55,7 +57,8 @@ class Lateness:
 
     def note(self, late: float) -> None:
         """An answer was ready so many milliseconds after the end of its time (negative: before)."""
-        self.margin = max(LATENESS_FADES * self.margin, min(late, LONGEST_LATENESS_MS), 0.0)
+        late = min(LATENESS_CAUTION * late, LONGEST_LATENESS_MS)
+        self.margin = max(LATENESS_FADES * self.margin, late, 0.0)
 
 
 def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -> Plan | None:
@@ -84,7 +87,7 @@ def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -
     else:
         optimum, maximum = _plan_main_time(limits, time_left, increment, game_ply, maximum, lateness)
     minimum = min(max(0.0, limits.minimum_thinking_time - limits.network_delay), maximum) if whole_seconds else 0.0
-    if time_left <= byoyomi:
+    if time_left <= byoyomi and byoyomi >= SHORT_PERIOD_MS:
         minimum = maximum  # an easy move saves nothing
     return Plan(min(optimum, maximum), maximum, minimum, whole_seconds, float(limits.network_delay))
 
