@@ -402,6 +402,15 @@ def test_the_game_is_drawn_at_the_move_limit(engine: Engine) -> None:
         assert result.score_cp == 0
 
 
+@pytest.mark.parametrize("move_number", [10, 11, 12])
+def test_lines_end_with_the_game_at_the_move_limit(engine: Engine, move_number: int) -> None:
+    engine.set_option("max_moves", 12)
+    start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
+    for number in (10, 11, 12, move_number):  # what the searches before left in the table must not lengthen a line
+        result, _ = run(engine, f"{start} {number}", Limits(depth=5))
+    assert len(result.lines[0].pv) == 13 - move_number
+
+
 def test_a_very_long_game_is_searched_like_any_other(engine: Engine) -> None:
     loop = ["2h5h", "8b5b", "5h2h", "5b8b"]
     engine.set_position(None, loop * 500)

@@ -100,18 +100,24 @@ def test_damaged_chunk_is_not_read(tmp_path: Path) -> None:
     assert len(archive.read_archive(path)) == 0
 
 
-def test_damaged_chunk_costs_no_other_games(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 2, 5, 30, -5])  # in the head (size, checksum), in the data
+def test_damaged_chunk_costs_no_other_games(tmp_path: Path, place: int) -> None:
     path = tmp_path / "games"
-    archive.append_games(path, parse_games(TEXT))
-    end = path.stat().st_size
-    later = random_games("shogi", 3)
-    archive.append_games(path, later)
+    lots = [parse_games(TEXT), random_games("shogi", 3), random_games("shogi", 2)]
+    ends = []
+    for games in lots:
+        archive.append_games(path, games)
+        ends.append(path.stat().st_size)
     data = bytearray(path.read_bytes())
-    data[end - 5] ^= 1
+    data[ends[0 if place >= 0 else 1] + place] ^= 1
     path.write_bytes(data)
-    assert same(archive.read_archive(path), later)
-    archive.append_games(path, later)
-    assert archive.count_games(path) == 6
+    left = [lots[0], lots[2]]
+    assert archive.count_damaged(path) == 1
+    assert same(archive.read_archive(path), archive.join_games(left, "shogi"))
+    writer = archive.ArchiveWriter(path, {"variant": "shogi"})
+    assert (writer.chunks, writer.games, writer.damaged) == (3, 5, 1)  # the next block is the fourth
+    writer.append(archive.pack_games(lots[1]))
+    assert same(archive.read_archive(path), archive.join_games([*left, lots[1]], "shogi"))
 
 
 def test_archive_refuses_other_files_and_variants(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def _follow_table(worker: Worker, line: list[int], wanted: int) -> list[int]:
     """The line with moves from the table appended, up to a length or a repetition."""
     line = list(line)
     _play(worker, line)
-    while len(line) < wanted:
+    position, limit = worker.position, int(worker.shared["max_moves"])
+    while len(line) < wanted and not 0 < limit < int(position["game_ply"]) + int(position["ply"]):
         move = int(table_move(worker.position, worker.tables, worker.shared, len(line)))
         if move == 0:
             break

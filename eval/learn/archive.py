@@ -114,19 +114,33 @@ def _read_header(path: Path) -> tuple[dict[str, Any], int]:
         return json.loads(line), len(MAGIC) + len(line)
 
 
-def _chunks(path: Path) -> Iterator[tuple[bytes, int]]:
-    """(packed data, position after it) of every whole chunk; one whose checksum is wrong is passed over."""
+def _whole_chunk(data: bytes, at: int) -> bytes | None:
+    """The packed data of the chunk at a position, None if there is no whole and undamaged one."""
+    if at + CHUNK_HEAD.size > len(data):
+        return None
+    size, checksum = CHUNK_HEAD.unpack_from(data, at)
+    at += CHUNK_HEAD.size
+    if not 0 < size <= len(data) - at:
+        return None
+    packed = data[at : at + size]
+    return packed if zlib.crc32(packed) == checksum else None
+
+
+def _chunks(path: Path) -> Iterator[tuple[bytes | None, int]]:
+    """(packed data, position after it) of every chunk up to the last whole one; None as data of what is damaged."""
     _, at = _read_header(path)
-    with path.open("rb") as file:
-        file.seek(at)
-        while len(head := file.read(CHUNK_HEAD.size)) == CHUNK_HEAD.size:
-            size, checksum = CHUNK_HEAD.unpack(head)
-            packed = file.read(size)
-            if len(packed) < size:
+    data = path.read_bytes()
+    while True:
+        packed = _whole_chunk(data, at)
+        if packed is None:
+            # a damaged head does not tell where the next chunk begins, so that is looked for
+            behind = next((next_at for next_at in range(at + 1, len(data)) if _whole_chunk(data, next_at)), None)
+            if behind is None:
                 return
-            at += CHUNK_HEAD.size + size
-            if zlib.crc32(packed) == checksum:
-                yield packed, at
+            at = behind
+        else:
+            at += CHUNK_HEAD.size + len(packed)
+        yield packed, at
 
 
 def is_archive(path: Path) -> bool:
@@ -141,9 +155,9 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_archive(path: Path) -> Games:
-    """All whole chunks of a file. Raises ArchiveError if it is no archive."""
+    """The games of all undamaged chunks of a file. Raises ArchiveError if it is no archive."""
     variant = str(read_settings(path)["variant"])
-    return join_games([unpack_games(packed, variant) for packed, _ in _chunks(path)], variant)
+    return join_games([unpack_games(packed, variant) for packed, _ in _chunks(path) if packed is not None], variant)
 
 
 def _games_in(packed: bytes) -> int:
@@ -153,8 +167,13 @@ def _games_in(packed: bytes) -> int:
 
 
 def count_games(path: Path) -> int:
-    """Games in the whole chunks of a file."""
-    return sum(_games_in(packed) for packed, _ in _chunks(path))
+    """Games in the undamaged chunks of a file."""
+    return sum(_games_in(packed) for packed, _ in _chunks(path) if packed is not None)
+
+
+def count_damaged(path: Path) -> int:
+    """Places of a file where a chunk, or several in a row, cannot be read any more."""
+    return sum(packed is None for packed, _ in _chunks(path))
 
 
 class ArchiveWriter:
@@ -166,8 +185,9 @@ class ArchiveWriter:
         Raises ArchiveError if the file is no archive or of another variant.
         """
         self.path = path
-        self.chunks = 0
+        self.chunks = 0  # damaged ones too: their numbers are used
         self.games = 0
+        self.damaged = 0
         if not path.exists() or path.stat().st_size == 0:
             path.write_bytes(MAGIC + json.dumps(settings).encode() + b"\n")
         self.settings, end = _read_header(path)
@@ -175,8 +195,11 @@ class ArchiveWriter:
             raise ArchiveError(f"{path} holds games of {self.settings['variant']}, not of {settings['variant']}")
         for packed, after in _chunks(path):
             self.chunks += 1
-            self.games += _games_in(packed)
             end = after
+            if packed is None:
+                self.damaged += 1
+            else:
+                self.games += _games_in(packed)
         with path.open("r+b") as file:
             file.truncate(end)
 

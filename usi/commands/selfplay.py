@@ -6,6 +6,7 @@ The file grows by whole blocks of games. The same command continues it after a k
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -82,6 +83,8 @@ def _make(arguments: argparse.Namespace, settings: SelfplaySettings, path: Path)
     last = -(-arguments.games // settings.block)
     if archive.chunks:
         print(f"{archive.path}: {archive.games} games are there")
+        if archive.damaged:
+            print(f"{archive.path}: {archive.damaged} damaged blocks are left out", file=sys.stderr)
     numbers = range(archive.chunks, last)
     meter = Meter(arguments.games, archive.games)
     try:
