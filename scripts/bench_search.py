@@ -34,7 +34,7 @@ import numba  # isort: skip
 
 jit: Any = numba.njit(error_model="numpy", nogil=True)
 
-BENCH_DEPTH = 11
+BENCH_DEPTH = 14  # shallower searches are over before their tables are warm
 CONTROL_STEPS = 1 << 26
 SHORT_STEPS = 1 << 16  # some 0.1 ms: how often the control of `--stops` looks whether it should end
 
