@@ -10,20 +10,20 @@ opening. Fixed nodes make the result independent of how busy the machine is.
 
 Measured with the shipped shogi network: nodes to depth 10 without the part (1 = with it) and Elo without it (95 %
 margins). Matches of their own: a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; d = 200 games of
-4,000, +-48. Fitted to games in which both sides left parts out at random: c = 816 games of 2,000, +-30 to 40; e = 580
+4,000, +-48; g = 200 games of 2,500, +-48 to 52. Fitted to games in which both sides left parts out at random: c = 816 games of 2,000, +-30 to 40; e = 580
 games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61.
 
-    late_move_pruning    2.06   a -95                      null_move            1.08   a +12, b +10, d +9, e -1, f -52
+    late_move_pruning    2.06   a -95, g -127              null_move            1.08   a +12, b +10, d +9, e -1, f -52
     raised_alpha         1.83   c +10, e +13, f -13        continuation         1.07   a +47, d -5, e -6, f -6
-    late_move_reduction  1.59   a 0, b -67                 correction           1.06   a -41, f -15
-    see_pruning          1.41   a -29                      futility             1.01   a -95
-    reverse_futility     1.20   a -101                     check_extension      0.99   c -8, e -12, f -1
+    late_move_reduction  1.59   a 0, b -67, g -38          correction           1.06   a -41, f -15
+    see_pruning          1.41   a -29, g -45               futility             1.01   a -95, g -53
+    reverse_futility     1.20   a -101, g -129             check_extension      0.99   c -8, e -12, f -1
     probcut              1.19   a -23, e +17, f -21        killers              0.98   c -22, e -2, f +28
     history_pruning      0.96   a +29, d -10, e +4, f +7   internal_reduction   0.94   a -23, e -46, f +34
     capture_history      0.93   c -9, e -16, f +3          mate_in_three        0.90   c -45, e +30, f +32
     structure_history    0.89   c 0, d +14, e +7, f +21    evaluation_order     0.82   c -18, e +51, f +2
     hindsight            0.81   c -15, e +46, f -27        quiescence_checks    0.80   a +41, c -26, d -31, e -23, f -44
-    singular             0.73   a -23, e -25               aspiration           0.59   a -83, d -37
+    singular             0.73   a -23, e -25, g -23        aspiration           0.59   a -83, d -37
     razoring                    e -12, f -33
     mate_in_one, quiescence_mate and mate_in_three together               a -29
 
