@@ -10,8 +10,8 @@ opening. Fixed nodes make the result independent of how busy the machine is.
 
 Measured with the shipped shogi network: nodes to depth 10 without the part (1 = with it) and Elo without it (95 %
 margins). Matches of their own: a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; d = 200 games of
-4,000, +-48; g = 200 games of 2,500, +-48 to 52. Fitted to games in which both sides left parts out at random: c = 816 games of 2,000, +-30 to 40; e = 580
-games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61.
+4,000, +-48; g = 200 games of 2,500, +-48 to 52. Fitted to games in which both sides left parts out at random: c = 816
+games of 2,000, +-30 to 40; e = 580 games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61.
 
     late_move_pruning    2.06   a -95, g -127              null_move            1.08   a +12, b +10, d +9, e -1, f -52
     raised_alpha         1.83   c +10, e +13, f -13        continuation         1.07   a +47, d -5, e -6, f -6
