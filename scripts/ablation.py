@@ -30,8 +30,8 @@ games of 2,000, +-30 to 40; e = 580 games of 8,000, +-42 to 52; f = 290 games of
 No part was worse than nothing beyond its error, so none was taken out. What the games did decide: values blended
 towards beta after a cut-off (c -27), fewer null moves (c -23), more quiet evasions in quiescence (c -45), mates in one
 looked for only in the first plies of quiescence (e -51 +-41) and in positions that the table knows (e -42 +-40) stayed
-out; so did root moves in the order of their history (e -36) and a set of seven parts that other engines have (learning
-from refuted moves, history in the depth of pruning and others), 210 games of 8,000 nodes: +2 +-56.
+out; so did root moves in the order of their history (e -36) and a set of seven changes after other engines (rewards for
+the move before, history in the depth of pruning and others), 210 games of 8,000 nodes: +2 +-56.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     python scripts/match_peers.py --out results handcrafted      the network against the handcrafted evaluation
 
 Each match is a `narikin match` of its own, which gets all options that are not listed below, and resumes when the
-script is started again. The same games can be played
-by an independent client, which takes each engine as one executable (so write `exec python -m usi` into a script):
+script is started again. The same games can be played by an independent client, which takes each engine as one
+executable (so write `exec python -m usi` into a script):
 
     python -m cshogi.cli /abs/narikin.sh /usr/games/fairy-stockfish --options1 Threads:1 --games 20 --byoyomi 500 \\
         --draw 320 --csa results/csa

@@ -1,7 +1,7 @@
 """Keeps Python's garbage collector from stopping a clock's thread.
 
 Loading the compiled code leaves more than 100,000 objects that live as long as the process. A full collection looks at
-each of them, holds every Python thread for 50 to 100 ms meanwhile, and comes when it likes: once in about 1,000 moves.
+each of them and holds every Python thread for 50 to 100 ms meanwhile, on whoever's clock that falls.
 """
 
 from __future__ import annotations
