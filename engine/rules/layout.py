@@ -148,6 +148,7 @@ SHARED = np.dtype(
         ("clock", "u8"),  # address of the system's clock (engine.native.clock), 0 = none
         ("clock_id", "i8"),  # its first argument, -1 = the buffer
         ("clock_unit", "i8"),  # ticks in its first word
+        ("known_pause", "i8"),  # ticks that the deadline already allows for being held off
         ("deadline", "i8"),  # ticks at which the search must end, 0 = none
         ("impasse_rule", "i8"),  # index into endings.IMPASSE_RULES
         ("impasse_points", "i8", 2),  # points that each colour needs under the rule (handicaps taken into account)

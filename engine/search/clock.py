@@ -55,9 +55,12 @@ class Lateness:
 
     margin: float = 0.0  # milliseconds
 
-    def note(self, late: float) -> None:
-        """An answer was ready so many milliseconds after the end of its time (negative: before)."""
-        late = min(LATENESS_CAUTION * late, LONGEST_LATENESS_MS)
+    def note(self, late: float, pause: float = 0.0) -> None:
+        """An answer was ready so many milliseconds after the end of its time (negative: before).
+
+        `pause`: the longest time for which the search did not run meanwhile, a warning long before an answer is late.
+        """
+        late = min(max(LATENESS_CAUTION * late, pause), LONGEST_LATENESS_MS)
         self.margin = max(LATENESS_FADES * self.margin, late, 0.0)
 
 

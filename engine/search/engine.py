@@ -413,11 +413,21 @@ class Engine:
     # ------------------------------------------------ for the running search
 
     def set_deadline(self, seconds: float | None) -> None:
-        """Make the search threads end so many seconds from now by their own look at the clock; None = no limit."""
+        """Make the search threads end so many seconds from now by their own look at the clock; None = no limit.
+
+        They end sooner by what they are held off for longer than the lateness that is known.
+        """
         if seconds is None or self._clock.function == 0:
             self.shared["deadline"] = 0
         else:
-            self.shared["deadline"] = self._clock.now() + int(seconds * self._clock.ticks_per_second)
+            ticks = self._clock.ticks_per_second
+            self.shared["known_pause"] = int(self.lateness.margin * ticks / 1000)
+            self.shared["deadline"] = self._clock.now() + int(seconds * ticks)
+
+    @property
+    def longest_pause_ms(self) -> float:
+        """Milliseconds for which the running or last search was held off by a busy machine, at most."""
+        return float(self.workers[0].record["longest_pause"]) * 1000 / self._clock.ticks_per_second
 
     @property
     def stop_address(self) -> int:

@@ -94,6 +94,8 @@ WORKER = np.dtype(
         ("quiescence", "u8"),
         ("next_move", "u8"),
         ("clock_words", "i8", 2),  # where the system's clock writes
+        ("looked", "i8"),  # when this thread last looked at the clock, 0 = not in this iteration
+        ("longest_pause", "i8"),  # between two looks of one search: how long a busy machine held the thread off
         ("seldepth", "i8"),
         ("root_depth", "i8"),
         ("root_delta", "i8"),  # width of the root's window

@@ -113,7 +113,12 @@ def _look_at_clock(C, W):
     if C.clock != np.uint64(0) and C.deadline != 0:
         words = address_of(W) + np.uint64(CLOCK_WORDS)
         call_clock(C.clock, words if C.clock_id < 0 else np.uint64(C.clock_id), words)
-        if load_i64(words) * C.clock_unit + load_i64(words + np.uint64(8)) >= C.deadline:
+        now = load_i64(words) * C.clock_unit + load_i64(words + np.uint64(8))
+        if W.looked != 0:
+            W.longest_pause = max(W.longest_pause, now - W.looked)
+        W.looked = now
+        # a thread that was held off once may be again on its way out
+        if now + max(int64(0), W.longest_pause - C.known_pause) >= C.deadline:
             atomic_store_i64(C.stop, int64(1))
 
 

@@ -54,7 +54,7 @@ def root_move(W, i):
 def begin_search(P, W, count):
     """Reset what belongs to one search, whose root moves are `P.moves[:count]`."""
     P.root_ply = P.ply
-    W.nodes = 0
+    W.nodes, W.longest_pause = 0, 0
     W.seldepth, W.root_depth, W.null_ply, W.best_changes = 0, 0, 0, 0
     for i in range(len(W.stack)):
         entry = W.stack[i]
@@ -203,8 +203,8 @@ def sort_root(W, start, end):
 
 @kernel(void(worker_type, int64))
 def begin_depth(W, depth):
-    """Remember the scores of the last iteration."""
-    W.root_depth = depth
+    """Remember the scores of the last iteration; what went on since it is no pause of the search."""
+    W.root_depth, W.looked = depth, 0
     for i in range(W.root_count):
         entry = W.root_moves[np.uint64(i)]
         entry.previous = entry.score

@@ -187,7 +187,8 @@ class Thinking:
         result.time_ms = self._elapsed_ms()
         self._on_done(result)
         if self._plan is not None:  # only now: on a busy machine the thread may be held up while it writes the answer
-            self._engine.lateness.note((time.perf_counter() - self._clock_start) * 1000 - self._plan.maximum)
+            late = (time.perf_counter() - self._clock_start) * 1000 - self._plan.maximum
+            self._engine.lateness.note(late, self._engine.longest_pause_ms)
 
     def _think(self) -> Result:
         engine, main = self._engine, self._engine.workers[0]
