@@ -133,3 +133,5 @@ def test_late_answers_make_the_next_ones_earlier_until_they_are_forgotten() -> N
     for _ in range(300):
         lateness.note(-5)
     assert lateness.margin < 0.1
+    lateness.note(-5, pause=30)  # no answer was late, but the search was held off: the next one may be
+    assert lateness.margin == 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine import Board
+from engine.native.clock import Clock
 from engine.search.engine import Engine, PositionError
 from engine.search.limits import Info, Limits, Result
 
@@ -154,6 +156,26 @@ def test_stop_right_after_go_always_gives_a_legal_move(engine: Engine, times: in
     for number in range(times):
         result = stop_at_once(engine, Limits(infinite=True), lambda n=number: waiting.wait(0.001 * (n % 2)) and None)
         assert result.bestmove in legal
+
+
+def test_a_search_that_is_held_off_ends_that_much_sooner_and_remembers_it() -> None:
+    moments: list[int] = []
+
+    def tell(words: int, _: int) -> int:
+        """A clock of milliseconds: 20 more at every look, and once six seconds."""
+        moments.append((moments[-1] if moments else 1) + (6000 if len(moments) == 100 else 20))
+        ctypes.cast(words, ctypes.POINTER(ctypes.c_int64 * 2))[0][:] = [0, moments[-1]]
+        return 0
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(tell)
+    engine = Engine("shogi", 1, 16)
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    engine._clock = Clock(address, -1, 1, 1000, function)
+    engine.shared["clock"], engine.shared["clock_id"], engine.shared["clock_unit"] = address, -1, 1
+    engine.search(Limits(movetime=20_000))
+    deadline = int(engine.shared["deadline"])
+    assert deadline - 6020 <= moments[-1] < deadline - 5900
+    assert engine.lateness.margin > 100
 
 
 def test_an_infinite_search_waits_for_stop_even_when_there_is_nothing_to_do(engine: Engine) -> None:

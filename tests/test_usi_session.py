@@ -16,6 +16,7 @@ from fake_engine import FakeEngine
 from usi_protocol import Game, SessionTransport, UsiLimit, UsiProtocol
 
 from engine.search.limits import Info, Limits, Result
+from engine.search.parameters import PARAMETER_TABLE, SWITCH_NAMES
 from usi.output import ReportFilter, Writer
 from usi.running import RunningSearch
 from usi.session import Session, identity
@@ -89,6 +90,20 @@ def test_junk_gets_one_info_string_and_changes_nothing(talk: Conversation, line:
     assert len(said) == 1
     assert said[0].startswith("info string ")
     assert talk.engine.calls == calls
+
+
+def test_numbers_of_the_search_are_options_that_are_declared_on_demand_only(talk: Conversation) -> None:
+    talk.send("setoption name parameter.null_base value 4", "setoption name Switch.Razoring value false")
+    talk.ready()
+    assert [call for call in talk.engine.called("set_option") if "." in call[0]] == [
+        ("parameter.null_base", 4),
+        ("switch.razoring", False),
+    ]
+    talk.ready("setoption name parameter.null_base value 99", "setoption name parameter.nothing value 1")
+    assert len([call for call in talk.engine.called("set_option") if "." in call[0]]) == 2
+    names = {line.split()[2] for line in identity(tuning=True) if line.startswith("option")}
+    assert {f"parameter.{p.name}" for p in PARAMETER_TABLE} | {f"switch.{name}" for name in SWITCH_NAMES} <= names
+    assert not any("." in line.split()[2] for line in identity() if line.startswith("option"))
 
 
 def test_a_change_of_game_reaches_the_engine_before_the_other_options(talk: Conversation) -> None:

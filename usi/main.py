@@ -8,16 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 DEBUG_VARIABLE = "NARIKIN_DEBUG"
+TUNING = "--tuning"
+DESCRIPTION = (
+    "USI shogi engine. Without arguments it speaks USI with a GUI; with --tuning alone it does the same and declares "
+    "every number of the search as an option, for tuners."
+)
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the script; the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words:
+    if words in ([], [TUNING]):
         from usi.session import run_stdio
 
-        return run_stdio()
+        return run_stdio(tuning=bool(words))
     return run_tool(words)
 
 
@@ -65,7 +70,7 @@ def make_parser(words: Sequence[str]) -> Any:
         def error(self, message: str) -> Any:
             self.exit(BAD_INPUT, f"{self.prog}: error: {' '.join(message.split())} ({self.prog} --help)\n")
 
-    parser = Parser(prog="narikin", description="USI shogi engine. Without arguments it speaks USI with a GUI.")
+    parser = Parser(prog="narikin", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"Narikin {__version__}")
     names = commands.names()
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)

@@ -137,6 +137,24 @@ ALIASES = {
 }
 
 
+SEARCH_GROUPS = ("parameter", "switch")
+
+
+def search_options() -> tuple[Option, ...]:
+    """Every number of the search (parameter.NAME) and every part that can be left out (switch.NAME) as options.
+
+    For tuners and measurements through any match client. They are taken at any time but declared only to those who
+    ask for them, as a GUI would show a hundred fields that no player needs. Imports numpy, so not before `usiok`.
+    """
+    from engine.search.parameters import PARAMETER_TABLE, SWITCH_NAMES
+
+    numbers = (
+        spin(f"parameter.{p.name}", p.value, p.low, p.high, f"parameter.{p.name}", p.meaning) for p in PARAMETER_TABLE
+    )
+    parts = (check(f"switch.{name}", True, f"switch.{name}", "a part of the search") for name in SWITCH_NAMES)
+    return (*numbers, *parts)
+
+
 def canonical(name: str) -> str:
     """The form of a name that is looked up."""
     key = "_".join(name.lower().split())
@@ -151,9 +169,18 @@ class OptionValues:
     """The current value of every option."""
 
     def __init__(self, options: tuple[Option, ...] = OPTIONS) -> None:
-        self._options = {canonical(option.name): option for option in options}
-        self._values = {key: parse_value(option, option.default or "") for key, option in self._options.items()}
-        self._by_setting = {option.setting: key for key, option in reversed(self._options.items()) if option.setting}
+        self._options: dict[str, Option] = {}
+        self._values: dict[str, Value] = {}
+        self._by_setting: dict[str, str] = {}
+        self._add(options)
+
+    def _add(self, options: tuple[Option, ...]) -> None:
+        for option in options:
+            key = canonical(option.name)
+            self._options[key] = option
+            self._values[key] = parse_value(option, option.default or "")
+            if option.setting:
+                self._by_setting.setdefault(option.setting, key)
 
     def __getitem__(self, name: str) -> Value:
         return self._values[canonical(name)]
@@ -176,6 +203,8 @@ class OptionValues:
     def set(self, name: str, text: str | None) -> Option:
         """Set an option from the words of `setoption`. Raises OptionError and keeps the old value."""
         key = canonical(name)
+        if key not in self._options and key.partition(".")[0] in SEARCH_GROUPS:
+            self._add(tuple(option for option in search_options() if canonical(option.name) == key))
         option = self._options.get(key)
         if option is None:
             raise OptionError(f"no such option: {name}")

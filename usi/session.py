@@ -19,7 +19,7 @@ from typing import BinaryIO
 from engine.search.limits import Limits, Result
 from usi import __version__
 from usi.book.player import BookPlayer
-from usi.options import OPTIONS, OptionError, OptionValues
+from usi.options import OPTIONS, OptionError, OptionValues, search_options
 from usi.output import Writer
 from usi.pauses import shorten_collections
 from usi.protocol import (
@@ -92,10 +92,12 @@ class Session:
         on_broken: Callable[[], None] = lambda: None,
         code_page: str | None = None,
         on_prepared: Callable[[], None] = lambda: None,
+        tuning: bool = False,
     ) -> None:
         self._reader = reader
         self._on_prepared = on_prepared
         self._code_page = code_page
+        self._tuning = tuning
         self._out = Writer(writer, on_broken)
         self._engine_maker = engine_maker
         self._keep_alive_seconds = keep_alive_seconds
@@ -149,7 +151,7 @@ class Session:
         latest = self._latest
         match command:
             case Usi():
-                self._out.lines(*identity())
+                self._out.lines(*identity(self._tuning))
             case Stop() | GameOver():
                 if latest is not None:
                     latest.stop()
@@ -351,9 +353,10 @@ class Session:
             thread.join()
 
 
-def identity() -> list[str]:
-    """The answer to `usi`."""
-    return [*format_id(f"Narikin {__version__}", "the Narikin developers"), *map(format_option, OPTIONS), "usiok"]
+def identity(tuning: bool = False) -> list[str]:
+    """The answer to `usi`; with `tuning` it declares the numbers of the search too."""
+    options = (*OPTIONS, *search_options()) if tuning else OPTIONS
+    return [*format_id(f"Narikin {__version__}", "the Narikin developers"), *map(format_option, options), "usiok"]
 
 
 def describe(error: BaseException) -> str:
@@ -363,8 +366,11 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def run_stdio(engine_maker: EngineMaker = make_engine) -> int:
-    """Serve on this process's own input and output, then leave at once, whatever the other threads do."""
+def run_stdio(engine_maker: EngineMaker = make_engine, tuning: bool = False) -> int:
+    """Serve on this process's own input and output, then leave at once, whatever the other threads do.
+
+    With `tuning`, `usi` declares the numbers of the search as options too.
+    """
     import locale
     import warnings
 
@@ -379,6 +385,7 @@ def run_stdio(engine_maker: EngineMaker = make_engine) -> int:
         on_broken=lambda: os._exit(0),
         code_page=code_page,
         on_prepared=shorten_collections,
+        tuning=tuning,
     )
     threading.excepthook = lambda args: session.report_crash(args.exc_value)
     code = session.run()
