@@ -21,6 +21,8 @@ LONGEST_LATENESS_MS = 500  # a machine that slept is not a busy one
 LATENESS_FADES = 0.97  # with every move; on a busy machine one answer in a hundred is late
 LATENESS_CAUTION = 2.0  # the next late answer may be later than the ones before
 SHORT_PERIOD_MS = 250  # of byoyomi: calm roots end early, as a machine that is busy of a sudden costs all of it
+SMALLEST_SHARE = 0.3  # of the time on the clock may be used, whatever the margin
+BUSY_SHARE = 0.1  # the same on a machine so busy that an answer takes its time
 LATENCY_SHARE = 0.1  # more time in hand, more kept back, up to NetworkDelay2
 
 
@@ -97,8 +99,8 @@ def make_plan(limits: Limits, side: int, game_ply: int, lateness: float = 0.0) -
 
 def _longest(limits: Limits, usable: float, lateness: float) -> float:
     """All that may be used of the time on the clock: a margin for the way to the server is kept back."""
-    margin = min(float(limits.network_delay2), LATENCY_MS + LATENCY_SHARE * usable) + lateness
-    return max(usable - margin, 0.3 * usable, 1.0)
+    margin = min(float(limits.network_delay2), LATENCY_MS + LATENCY_SHARE * usable)
+    return max(max(usable - margin, SMALLEST_SHARE * usable) - lateness, BUSY_SHARE * usable, 1.0)
 
 
 def _share(limits: Limits, time_left: float, moves_left: float) -> float:

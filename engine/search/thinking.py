@@ -264,7 +264,7 @@ class Thinking:
             if plan is None or self._pondering or self._limits.movetime is not None:
                 return False
             elapsed = (time.perf_counter() - self._clock_start) * 1000
-            if forced or mate_is_sure:
+            if forced or mate_is_sure or elapsed >= plan.maximum:
                 return True
             if elapsed < plan.optimum * factor:
                 return False
