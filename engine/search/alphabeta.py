@@ -39,7 +39,6 @@ from engine.search.history import (
     move_row,
     quiet_bonus,
     stack_at,
-    structure_row,
     update_correction,
 )
 from engine.search.layout import (
@@ -141,8 +140,8 @@ def reduction(W, depth, move_count, improving, window):
     return r
 
 
-@kernel(int64(position_type, worker_type, int64, int64, int64, int64, int64, int64))
-def reward_cut_off(P, W, ply, structure, best_move, depth, quiet_count, capture_count):
+@kernel(int64(position_type, worker_type, int64, int64, int64, int64, int64))
+def reward_cut_off(P, W, ply, best_move, depth, quiet_count, capture_count):
     """Learn from a cut-off: reward its move, punish the moves tried before it, remember killers and counters."""
     parameters = W.parameters
     bonus = history_size(depth, parameters.bonus_slope, parameters.bonus_base, parameters.bonus_limit)
@@ -152,9 +151,9 @@ def reward_cut_off(P, W, ply, structure, best_move, depth, quiet_count, capture_
     if is_tactical(P, best_move):
         capture_bonus(P, W, int32(best_move), bonus)
     else:
-        quiet_bonus(P, W, ply, structure, int32(best_move), bonus)
+        quiet_bonus(P, W, ply, int32(best_move), bonus)
         for i in range(quiet_count):
-            quiet_bonus(P, W, ply, structure, W.tried_quiets[here, np.uint64(i)], -malus)
+            quiet_bonus(P, W, ply, W.tried_quiets[here, np.uint64(i)], -malus)
         if entry.killers[0] != best_move:
             entry.killers[1] = entry.killers[0]
             entry.killers[0] = np.int32(best_move)
@@ -250,7 +249,6 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         entry.tt_pv = np.int32(1 if pv_node or (data and entry_was_pv(data)) else 0)
     tt_pv = entry.tt_pv != 0
     hash_tactical = hash_move != 0 and is_tactical(P, hash_move)
-    structure = structure_row(P)
 
     # Step 5. Table cut-off.
     if (
@@ -263,7 +261,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
     ):
         if hash_move and hash_value >= beta and not hash_tactical:
             bonus = history_size(depth, parameters.bonus_slope, parameters.bonus_base, parameters.bonus_limit)
-            quiet_bonus(P, W, ply, structure, int32(hash_move), bonus)
+            quiet_bonus(P, W, ply, int32(hash_move), bonus)
         return hash_value
 
     # Step 6. The game is won: by declaring (nyugyoku), or by a short mate found without searching.
@@ -473,7 +471,6 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
 
     # Step 13. The loop over moves.
     start_picker(W, index, ply, EVASION_HASH if checked else MAIN_HASH, hash_move, depth)
-    picker.structure = np.int32(structure)
     picker.killers[0], picker.killers[1], picker.killers[2] = np.int32(0), np.int32(0), np.int32(0)
     if switches & KILLERS:
         picker.killers[0], picker.killers[1] = entry.killers[0], entry.killers[1]
@@ -504,7 +501,6 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
         quiet_history = int64(0)
         if not tactical:
             quiet_history = continuation_points(W, ply, row)
-            quiet_history += W.structures[np.uint64(structure), np.uint64(row)]
 
         # Step 14. Pruning at low depth, once a move that does not lose by force is known.
         if best > -MATE_IN_MAX:
@@ -719,7 +715,7 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
 
     # Step 22. Learn from the result.
     if best_move:
-        reward_cut_off(P, W, ply, structure, best_move, depth, quiet_count, capture_count)
+        reward_cut_off(P, W, ply, best_move, depth, quiet_count, capture_count)
     else:
         reward_answer(P, W, ply, depth)
 

@@ -34,12 +34,11 @@ from engine.rules.layout import (
 from engine.search.layout import (
     CORRECTIONS,
     STACK_BEFORE,
-    STRUCTURES,
     WORKER,
     worker_type,
 )
 
-BUTTERFLY_SHIFT, CAPTURE_SHIFT, CONTINUATION_SHIFT, STRUCTURE_SHIFT = 13, 13, 14, 13  # limit = 1 << shift
+BUTTERFLY_SHIFT, CAPTURE_SHIFT, CONTINUATION_SHIFT = 13, 13, 14  # limit = 1 << shift
 CORRECTION_LIMIT = 8192
 MIX_1, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 MIX_3, MIX_4 = np.uint64(0x165667B19E3779F9), np.uint64(0xD6E8FEB86659FD93)
@@ -110,11 +109,6 @@ def king_shelter(P):
 
 
 @inline
-def structure_row(P):
-    return np.int64(pawn_structure(P) & np.uint64(STRUCTURES - 1))
-
-
-@inline
 def with_bonus(value, bonus, shift):
     """An entry after a bonus (or malus), pulled back in proportion to its size."""
     return np.int16(value + bonus - ((value * abs(bonus)) >> shift))
@@ -153,13 +147,11 @@ def butterfly_bonus(W, side, m, bonus):
     W.butterfly[s, key] = with_bonus(np.int64(W.butterfly[s, key]), bonus, BUTTERFLY_SHIFT)
 
 
-@kernel(void(position_type, worker_type, int64, int64, int32, int64))
-def quiet_bonus(P, W, ply, structure, m, bonus):
+@kernel(void(position_type, worker_type, int64, int32, int64))
+def quiet_bonus(P, W, ply, m, bonus):
     """Reward (or punish) a quiet move of the current position in all tables."""
     butterfly_bonus(W, P.side, m, bonus)
     row = move_row(P, W, m)
-    s, r = np.uint64(structure), np.uint64(row)
-    W.structures[s, r] = with_bonus(np.int64(W.structures[s, r]), bonus, STRUCTURE_SHIFT)
     continuation_bonus(W, ply, row, bonus)
 
 
@@ -238,7 +230,7 @@ def prepare_worker(worker: np.void, tables: np.void) -> None:
 LEARNED = tuple(
     name
     for name in WORKER.names or ()
-    if name in ("counters", "butterfly", "captures", "structures", "continuation") or name.endswith("_correction")
+    if name in ("counters", "butterfly", "captures", "continuation") or name.endswith("_correction")
 )
 
 

@@ -30,7 +30,6 @@ BOUND_NONE, BOUND_UPPER, BOUND_LOWER, BOUND_EXACT = 0, 1, 2, 3
 MOVE_KINDS = 17
 ROWS = MOVE_KINDS * 2 * 81
 
-STRUCTURES = 512  # rows of the history by pawn structure
 CORRECTIONS = 4096  # entries of each correction table
 TRIED = 64  # quiet moves or captures of one node that are remembered for the history
 
@@ -65,7 +64,6 @@ PICKER = np.dtype(
         ("killers", "i4", 3),  # two killers and the counter move
         ("threshold", "i4"),  # exchange value wanted of captures (ProbCut)
         ("depth", "i4"),  # decides how far quiet moves are sorted
-        ("structure", "i4"),  # row of the pawn structure history
         ("checks", "u8", (16, 2)),  # by piece type: squares from which it would give check
     ],
     align=True,
@@ -124,7 +122,6 @@ WORKER = np.dtype(
         ("counters", "i4", ROWS),  # quiet move that refuted a move, by the refuted move's row
         ("butterfly", "i2", (2, 1 << 16)),  # by colour and move
         ("captures", "i2", (ROWS, 16)),  # by row and captured type (0 = a pawn's promotion)
-        ("structures", "i2", (STRUCTURES, ROWS)),  # by pawn structure and row
         ("continuation", "i2", (ROWS, ROWS)),  # by row of an earlier move and row
         ("pawn_correction", "i2", (2, CORRECTIONS)),  # by side to move: 1/16 cp by which the evaluation was off
         ("hand_correction", "i2", (2, CORRECTIONS)),

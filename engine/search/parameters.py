@@ -117,7 +117,6 @@ SWITCH_NAMES: tuple[str, ...] = (
     "late_move_reduction",
     "correction",
     "continuation",
-    "structure_history",
     "capture_history",
     "killers",
     "check_order",

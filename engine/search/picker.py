@@ -88,7 +88,6 @@ LAST_PLACE = (1 << PLACE_BITS) - 1
 
 CHECK_ORDER = SWITCHES["check_order"]
 CONTINUATION = SWITCHES["continuation"]
-STRUCTURE_HISTORY = SWITCHES["structure_history"]
 CAPTURE_HISTORY = SWITCHES["capture_history"]
 
 position_at = record_at(position_type)
@@ -190,7 +189,6 @@ def _score_quiets(P, T, W, picker, ply, start, end):
     side = np.uint64(P.side)
     parameters = W.parameters
     switches = parameters.switches
-    structure = np.uint64(picker.structure)
     check_bonus = np.int64(parameters.check_bonus) if switches & CHECK_ORDER else np.int64(0)
     for i in range(start, end):
         m = P.moves[np.uint64(i)]
@@ -198,8 +196,6 @@ def _score_quiets(P, T, W, picker, ply, start, end):
         to = np.int64(m & TO_MASK)
         row = np.int64(W.move_kind[np.uint64(code)]) + to
         points = 2 * np.int64(W.butterfly[side, np.uint64(m & 0xFFFF)])
-        if switches & STRUCTURE_HISTORY:
-            points += 2 * np.int64(W.structures[structure, np.uint64(row)])
         if switches & CONTINUATION:
             points += continuation_points(W, ply, row)
         kind = np.uint64(code & 15)

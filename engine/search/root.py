@@ -13,7 +13,7 @@ from engine.rules.movegen import is_legal
 from engine.rules.position import in_check, position_key, unmake_move
 from engine.search.alphabeta import ONE, reduction, reward_cut_off
 from engine.search.hash_table import entry_move, probe, store
-from engine.search.history import is_tactical, move_row, stack_at, structure_row
+from engine.search.history import is_tactical, move_row, stack_at
 from engine.search.layout import (
     BOUND_EXACT,
     BOUND_LOWER,
@@ -107,7 +107,6 @@ def _search_root(P, T, C, W, alpha, beta, depth):
     if not in_check(P):
         entry.static_eval = np.int32(corrected(P, W, int64(0), bounded(raw_evaluation(P, T, C))))
     W.root_delta = beta - alpha
-    structure = structure_row(P)
     picker = picker_at(W, picker_index(0, False))
     find_check_squares(P, T, picker)
     entered_alpha = alpha
@@ -176,7 +175,7 @@ def _search_root(P, T, C, W, alpha, beta, depth):
                 W.tried_quiets[0, np.uint64(quiet_count)] = np.int32(m)
                 quiet_count += 1
     if best_move:
-        reward_cut_off(P, W, int64(0), structure, best_move, depth, quiet_count, capture_count)
+        reward_cut_off(P, W, int64(0), best_move, depth, quiet_count, capture_count)
     if W.root_index == 0:
         bound = BOUND_LOWER if best >= beta else (BOUND_EXACT if best > entered_alpha else BOUND_UPPER)
         raw = int64(NO_VALUE)
