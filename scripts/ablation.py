@@ -11,27 +11,47 @@ opening. Fixed nodes make the result independent of how busy the machine is.
 Measured with the shipped shogi network: nodes to depth 10 without the part (1 = with it) and Elo without it (95 %
 margins). Matches of their own: a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; d = 200 games of
 4,000, +-48; g = 200 games of 2,500, +-48 to 52. Fitted to games in which both sides left parts out at random: c = 816
-games of 2,000, +-30 to 40; e = 580 games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61.
+games of 2,000, +-30 to 40; e = 580 games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61; h = 1,128 games of
+8,000, +-37 to 42; i = 1,056 games of 8,000, +-28 to 30.
 
-    late_move_pruning    2.06   a -95, g -127              null_move            1.08   a +12, b +10, d +9, e -1, f -52
-    raised_alpha         1.83   c +10, e +13, f -13        continuation         1.07   a +47, d -5, e -6, f -6
-    late_move_reduction  1.59   a 0, b -67, g -38          correction           1.06   a -41, f -15
-    see_pruning          1.41   a -29, g -45               futility             1.01   a -95, g -53
-    reverse_futility     1.20   a -101, g -129             check_extension      0.99   c -8, e -12, f -1
-    probcut              1.19   a -23, e +17, f -21        killers              0.98   c -22, e -2, f +28
-    history_pruning      0.96   a +29, d -10, e +4, f +7   internal_reduction   0.94   a -23, e -46, f +34
-    capture_history      0.93   c -9, e -16, f +3          mate_in_three        0.90   c -45, e +30, f +32
-    structure_history    0.89   c 0, d +14, e +7, f +21    evaluation_order     0.82   c -18, e +51, f +2
-    hindsight            0.81   c -15, e +46, f -27        quiescence_checks    0.80   a +41, c -26, d -31, e -23, f -44
-    singular             0.73   a -23, e -25, g -23        aspiration           0.59   a -83, d -37
+    late_move_pruning    2.06   a -95, g -127
+    late_move_reduction  1.59   a 0, b -67, g -38
+    see_pruning          1.41   a -29, g -45
+    reverse_futility     1.20   a -101, g -129
+    probcut              1.19   a -23, e +17, f -21, h +6, i +5
+    null_move            1.08   a +12, b +10, d +9, e -1, f -52, h -16
+    continuation         1.07   a +47, d -5, e -6, f -6, h -27
+    correction           1.06   a -41, f -15, h -35
+    futility             1.01   a -95, g -53
+    check_extension      0.99   c -8, e -12, f -1, h -7
+    killers              0.98   c -22, e -2, f +28, h -23
+    history_pruning      0.96   a +29, d -10, e +4, f +7, h +8, i -10
+    internal_reduction   0.94   a -23, e -46, f +34, h -19
+    capture_history      0.93   c -9, e -16, f +3, h -29
+    mate_in_three        0.90   c -45, e +30, f +32, h -30
+    evaluation_order     0.82   c -18, e +51, f +2, h -9, i -41
+    hindsight            0.81   c -15, e +46, f -27, h -8, i -3
+    quiescence_checks    0.80   a +41, c -26, d -31, e -23, f -44, h 0
+    singular             0.73   a -23, e -25, g -23
+    aspiration           0.59   a -83, d -37
     razoring                    e -12, f -33
-    mate_in_one, quiescence_mate and mate_in_three together               a -29
+    check_order                 h -35
+    superior                    h -18
+    double_extension            h +14, i +6
+    multi_cut                   h -6
+    negative_extension          h -4
+    mate_in_one, quiescence_mate and mate_in_three together   a -29
 
-No part was worse than nothing beyond its error, so none was taken out. What the games did decide: values blended
+A history by pawn structure (without it c 0, d +14, e +7, f +21, h +10, i +28; by the own or the other king's square no
+better) was taken out, and so was less depth for the moves after one that raised alpha (without it 1.83 times the nodes,
+c +10, e +13, f -13, h +35, i +11, and 320 games of 15,000 nodes: +58 +-38). What else the games decided: values blended
 towards beta after a cut-off (c -27), fewer null moves (c -23), more quiet evasions in quiescence (c -45), mates in one
 looked for only in the first plies of quiescence (e -51 +-41) and in positions that the table knows (e -42 +-40) stayed
-out; so did root moves in the order of their history (e -36) and a set of seven changes after other engines (rewards for
-the move before, history in the depth of pruning and others), 210 games of 8,000 nodes: +2 +-56.
+out; so did root moves in the order of their history (e -36), seven changes after other engines (rewards for the
+move before, history in the depth of pruning and others; 210 games of 8,000 nodes: +2 +-56), and (h, with them, +-28 to
+30) less reduction after a null move that shows a threat of mate (-20), of single evasions (0) and of positions with a
+large correction (+9), all histories for evasions (-20), a history of the first plies (-1) and losing captures before
+poor quiet moves (-7).
 """
 
 from __future__ import annotations

@@ -114,7 +114,6 @@ CORRECTION = SWITCHES["correction"]
 KILLERS = SWITCHES["killers"]
 USE_MATE_IN_ONE = SWITCHES["mate_in_one"]
 USE_MATE_IN_THREE = SWITCHES["mate_in_three"]
-RAISED_ALPHA = SWITCHES["raised_alpha"]
 HINDSIGHT = SWITCHES["hindsight"]
 EVALUATION_ORDER = SWITCHES["evaluation_order"]
 USE_SUPERIOR = SWITCHES["superior"]
@@ -698,8 +697,6 @@ def search(position, tables, shared, worker, ply, alpha, beta, depth, kind):
                     entry.cutoffs += np.int32(1)
                     break
                 alpha = value
-                if switches & RAISED_ALPHA and 2 < depth < 14 and abs(value) < MATE_IN_MAX:
-                    depth -= 2  # the others need only be shown not to be better still
         if m != best_move:
             if tactical:
                 if capture_count < TRIED:
