@@ -75,7 +75,7 @@ from engine.rules.tables import variant_tables
 from engine.rules.variants import Variant, get_variant
 from engine.search.hash_table import HashTable
 from engine.search.history import forget, prepare_worker
-from engine.search.parameters import SWITCHES, find_parameter
+from engine.search.parameters import PARAMETERS, SWITCHES, find_parameter
 from engine.search.workers import Worker
 from eval import load_evaluation
 
@@ -252,6 +252,7 @@ def run_nodes(variant: Variant, depth: int, eval_file: str | None) -> None:
     """
     positions = bench_positions(variant)
     base = count_nodes(Searcher(variant, Settings(), eval_file), positions, depth)
+    print(f"{'':24} {'nodes':>10}  mean ratio")
     print(f"{'all parts':24} {base.sum():10}")
     for name in SWITCHES:
         counts = count_nodes(Searcher(variant, Settings([name]), eval_file), positions, depth)
@@ -260,9 +261,15 @@ def run_nodes(variant: Variant, depth: int, eval_file: str | None) -> None:
 
 
 def parse_numbers(texts: list[str]) -> dict[str, int]:
-    """`NAME=VALUE` words."""
-    pairs = (text.split("=", 1) for text in texts)
-    return {name: int(value) for name, value in pairs}
+    """`NAME=VALUE` words. Raises ValueError for a value that a tuner may not try."""
+    numbers = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        parameter = find_parameter(name)
+        numbers[name] = int(value)
+        if not parameter.low <= numbers[name] <= parameter.high:
+            raise ValueError(f"{name}: {value} is not within {parameter.low} to {parameter.high}")
+    return numbers
 
 
 def main() -> None:
@@ -281,7 +288,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     variant = get_variant(arguments.variant)
+    try:
+        one = Settings(arguments.off, parse_numbers(arguments.set))
+        one.apply(np.zeros(1, dtype=PARAMETERS)[0])
+    except ValueError as error:
+        parser.error(str(error))
+    if arguments.games < 1:
+        parser.error("--games: at least 1")
     if arguments.what == "nodes":
+        if arguments.off or arguments.set:
+            parser.error("nodes switches every part off in turn; --off and --set are for match")
         run_nodes(variant, arguments.depth, arguments.eval_file)
         return
     base = Searcher(variant, Settings(), arguments.eval_file)
@@ -290,7 +306,6 @@ def main() -> None:
         random.Random(arguments.seed).shuffle(openings)
     else:
         openings = [make_opening(base, arguments.seed * 100_000 + i) for i in range((arguments.games + 1) // 2)]
-    one = Settings(arguments.off, parse_numbers(arguments.set))
     trials = [Settings([name]) for name in SWITCHES] if arguments.each else [one]
     for settings in trials:
         other = Searcher(variant, settings, arguments.eval_file)

@@ -72,6 +72,9 @@ def main() -> int:
     parser.add_argument("--options", default=EQUAL, help="of our engine")
     arguments, rest = parser.parse_known_args()
     os.environ["PATH"] += os.pathsep + "/usr/games"
+    for name in arguments.matches:
+        if name not in MATCHES:
+            parser.error(f"unknown match {name}: known are {', '.join(MATCHES)}")
     worst = 0
     for name in arguments.matches or ("shogi", "judkins", "minishogi"):
         opponent, variant, games = MATCHES[name]

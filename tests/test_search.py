@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from engine import Board
 from engine.native.clock import Clock
 from engine.search.engine import Engine, PositionError
 from engine.search.limits import Info, Limits, Result
+from engine.search.workers import Worker
 
 DATA = Path(__file__).with_name("data")
 MIDDLE_GAME = "l4S2l/4g1gs1/5p1p1/pr2N1pkp/4Gn3/PP3PPPP/2GPP4/1K7/L3r+s2L w BS2N5Pb 1"
@@ -156,6 +158,27 @@ def test_stop_right_after_go_always_gives_a_legal_move(engine: Engine, times: in
     for number in range(times):
         result = stop_at_once(engine, Limits(infinite=True), lambda n=number: waiting.wait(0.001 * (n % 2)) and None)
         assert result.bestmove in legal
+
+
+def test_a_search_stopped_within_its_first_iteration_has_looked_at_every_move(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The knight takes a rook for nothing, which is not the first move of the list."""
+    search_depth = Worker.search_depth
+    calls: list[int] = []
+
+    def stopped_at_first(worker: Worker, *arguments: Any) -> bool:
+        calls.append(arguments[0])
+        if len(calls) > 1:
+            return search_depth(worker, *arguments)
+        engine.raise_stop_flag()
+        return False
+
+    monkeypatch.setattr(Worker, "search_depth", stopped_at_first)
+    result, infos = run(engine, "4k4/9/9/2r6/9/3N5/9/9/4K4 b 2b 1", Limits(depth=5))
+    assert calls == [1, 1]
+    assert result.bestmove == "6f7d"
+    assert [info.pv[0] for info in infos] == ["6f7d"]
 
 
 def test_a_search_that_is_held_off_ends_that_much_sooner_and_remembers_it() -> None:

@@ -329,6 +329,15 @@ def test_an_open_search_is_silent_until_stop_even_when_it_is_over(talk: Conversa
     assert talk.settle() == []
 
 
+def test_a_search_of_a_depth_alone_begins_anew_every_time(talk: Conversation) -> None:
+    talk.ready()
+    for line in ("go depth 3", "go depth 3", "go nodes 100", "go depth 3 byoyomi 100"):
+        talk.send("position startpos moves 7g7f", line)
+        talk.answer()
+    assert [call[0] for call in talk.engine.calls if call[0] in ("go", "new_game")] == ["go", "new_game", *["go"] * 3]
+    assert talk.engine.called("set_position")[-1] == (None, ("7g7f",))
+
+
 def test_stop_ends_a_running_search(talk: Conversation) -> None:
     talk.engine.endless = True
     talk.ready()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from engine.search.clock import is_timed
 from engine.search.limits import Info, Limits, Result
 from usi.options import NEVER_RESIGN, OptionValues
 from usi.output import ReportFilter, Writer
@@ -211,6 +212,12 @@ def limits_for(limits: Limits, options: OptionValues) -> Limits:
         slow_mover=options.number("SlowMover"),
         round_up_to_full_second=bool(options["RoundUpToFullSecond"]),
     )
+
+
+def is_fixed_depth(limits: Limits) -> bool:
+    """True for `go depth N` alone, which people compare: its result must not depend on what was searched before."""
+    open_end = limits.infinite or limits.ponder or limits.mate is not None
+    return limits.depth is not None and limits.nodes is None and not open_end and not is_timed(limits)
 
 
 def lowest(limit: int | None, option: int) -> int | None:

@@ -44,7 +44,7 @@ from usi.protocol import (
     parse_command,
     split_words,
 )
-from usi.running import EngineFace, RunningSearch
+from usi.running import EngineFace, RunningSearch, is_fixed_depth
 
 KEEP_ALIVE_SECONDS = 5.0
 """Old GUIs give up on an engine that is silent for longer after `isready`."""
@@ -256,6 +256,9 @@ class Session:
         self._running = search
         try:
             engine = self._prepare()
+            if is_fixed_depth(search.limits) and self._options.number("Threads") == 1:
+                self._clear_wanted = True  # the same nodes and lines every time
+                self._clear()
             self._set_position()
             if self._position_error is not None:
                 search.finish(Result(bestmove="resign", checkmate="timeout"))

@@ -17,6 +17,7 @@ from engine.search.workers import RootLine, Worker, vote
 if TYPE_CHECKING:
     from engine.search.engine import Engine
 
+FIRST_LOOK_NODES = 2000  # for the first iteration of a search that was stopped within it
 FORCED_MOVE_DEPTH = 8  # depth to which a forced move is searched, for the ponder move and the score
 WINDOW_REPORT_MS = 2000  # before this, windows that fail are not worth a report
 NODE_WATCH_SECONDS = 0.005
@@ -227,7 +228,8 @@ class Thinking:
         lines = min(self._engine.multipv, int(main.record["root_count"]))
         for depth in range(1, self._max_depth() + 1):
             if not main.search_depth(depth, lines, self._report_window(main, depth) if lines == 1 else None):
-                self._finish_depth_one(main, depth)
+                if depth == 1:
+                    self._finish_depth_one(main)
                 return
             self._seek_mate(main)
             self._report(main, depth, lines)
@@ -246,12 +248,21 @@ class Thinking:
     def _mate_found(self) -> bool:
         return self._root_mate is not None and self._root_mate.found is not None
 
-    def _finish_depth_one(self, main: Worker, depth: int) -> None:
-        """A search stopped within its first iteration still reports the move it will answer with."""
-        if depth == 1:
-            line = main.root_line(0)
-            if abs(line.score) < MATE_IN_MAX:
-                self._on_info(self._info(line, 1, 0))
+    def _finish_depth_one(self, main: Worker) -> None:
+        """A search stopped within its first iteration looks at every move once all the same, and reports its answer.
+
+        A millisecond's work, without which the answer would be the first move of the list. Not when the nodes are
+        limited, or when the table knows the move to begin with.
+        """
+        if self._limits.nodes is None and not main.knows_move and not main.root_line(0).is_searched:
+            main.set_node_limit(main.nodes + FIRST_LOOK_NODES)
+            self._engine.set_deadline(None)
+            self._engine.lower_stop_flag()
+            main.search_depth(1, 1)
+            self._engine.raise_stop_flag()
+        line = main.root_line(0)
+        if abs(line.score) < MATE_IN_MAX:
+            self._on_info(self._info(line, 1, 0))
 
     def _may_end(self, main: Worker, depth: int) -> bool:
         """After an iteration: is another one wanted?"""

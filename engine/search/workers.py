@@ -74,6 +74,7 @@ class Worker:
         self.tables = tables
         self.shared = shared
         self.completed_depth = 0
+        self.knows_move = False  # the table knew a move for the root when the search began
         self.evaluation_memory: Any = None
         record = self.record
         record["node_limit"] = NO_NODE_LIMIT
@@ -101,7 +102,9 @@ class Worker:
             count = len(moves)
             self.position["moves"][:count] = moves
         begin_search(self.position, self.record, count)
-        put_first(self.record, table_move(self.position, self.tables, self.shared, 0))
+        move = int(table_move(self.position, self.tables, self.shared, 0))
+        self.knows_move = move != 0
+        put_first(self.record, move)
         return count
 
     @property
