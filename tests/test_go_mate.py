@@ -150,7 +150,7 @@ def settled(engine: Engine) -> Iterator[Engine]:
 
 
 def test_a_mate_that_the_search_does_not_see_is_played(settled: Engine) -> None:
-    limits = Limits(depth=20, nodes=100_000)
+    limits = Limits(depth=20, nodes=30_000)
     settled.set_option("mate_share", 0)
     assert ask(settled, HIDDEN, limits)[0].mate is None
     settled.set_option("mate_share", MATE_SHARE)
@@ -159,7 +159,7 @@ def test_a_mate_that_the_search_does_not_see_is_played(settled: Engine) -> None:
     assert (result.mate, result.bestmove, result.ponder) == (7, result.lines[0].pv[0], result.lines[0].pv[1])
     assert_mates(HIDDEN, result.lines[0].pv)
     assert infos[-1].pv == result.lines[0].pv
-    assert result.nodes <= 110_000
+    assert result.nodes <= 33_000
 
 
 def test_the_rest_of_a_mate_is_known_at_once(settled: Engine) -> None:
