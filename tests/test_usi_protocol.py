@@ -180,7 +180,10 @@ def test_go_with_bad_words_still_has_a_limit_and_says_what_was_wrong(line: str, 
 def test_ponderhit_may_carry_the_times() -> None:
     command = parse_command("ponderhit btime 34000 wtime 33000 binc 5000 winc 5000")
     assert command == PonderHit(Limits(btime=34000, wtime=33000, binc=5000, winc=5000))
-    assert parse_command("ponderhit now") == PonderHit()
+    assert parse_command("ponderhit now") == PonderHit(None, ("ponderhit: unknown word 'now'",))
+    assert parse_command("ponderhit btime x") == PonderHit(
+        Limits(btime=0, wtime=0), ("ponderhit: btime 'x' is no number",)
+    )
 
 
 @pytest.mark.parametrize(

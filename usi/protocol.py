@@ -71,9 +71,10 @@ class Go:
 
 @dataclass(frozen=True)
 class PonderHit:
-    """`ponderhit [times]`; limits None = those of `go ponder` hold."""
+    """`ponderhit [times]`; limits None = those of `go ponder` hold; complaints as in Go."""
 
     limits: Limits | None = None
+    complaints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -210,11 +211,13 @@ def is_limited(limits: Limits) -> bool:
 
 def parse_ponderhit(rest: str) -> PonderHit:
     """`ponderhit`, or with the times of the clock that starts now."""
-    limits = parse_go(rest).limits
+    go = parse_go(rest)
+    limits = go.limits
+    complaints = tuple(text.replace("go:", "ponderhit:", 1) for text in go.complaints)
     if limits.infinite and "infinite" not in split_words(rest):
-        return PonderHit()
+        return PonderHit(None, complaints)
     limits.ponder = False
-    return PonderHit(limits)
+    return PonderHit(limits, complaints)
 
 
 def _take_integer(word: str, words: list[str], complaints: list[str]) -> int | None:

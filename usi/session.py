@@ -155,7 +155,8 @@ class Session:
             case Stop() | GameOver():
                 if latest is not None:
                     latest.stop()
-            case PonderHit(limits):
+            case PonderHit(limits, complaints):
+                self._say(*complaints)
                 if limits is not None:
                     limits.received = time.perf_counter()
                 if latest is not None:
