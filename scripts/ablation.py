@@ -12,7 +12,8 @@ Measured with the shipped shogi network: nodes to depth 10 without the part (1 =
 margins). Matches of their own: a = 60 games of 1,500 nodes a move, +-90; b = 100 games of 4,000, +-69; d = 200 games of
 4,000, +-48; g = 200 games of 2,500, +-48 to 52. Fitted to games in which both sides left parts out at random: c = 816
 games of 2,000, +-30 to 40; e = 580 games of 8,000, +-42 to 52; f = 290 games of 6,000, +-53 to 61; h = 1,128 games of
-8,000, +-37 to 42; i = 1,056 games of 8,000, +-28 to 30.
+8,000, +-37 to 42; i = 1,056 games of 8,000, +-28 to 30. All with the numbers of the search before they were tuned at
+15,000 nodes (bench signature 1876688 and older ones), the nodes too.
 
     late_move_pruning    2.06   a -95, g -127
     late_move_reduction  1.59   a 0, b -67, g -38
